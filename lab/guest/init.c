@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * init - PID 1 of a Swathe guest.
+ *
+ * Mounts what programs expect, turns on zram swap, runs one job and tells the
+ * host how it ended, then reboots; under "reboot=t" and -no-reboot that ends
+ * the machine.
+ *
+ * /job holds NUL-terminated settings, in any order:
+ *
+ *	arg=STRING	one element of the job's argument list
+ *	env=NAME=VALUE	one variable of its environment
+ *	off=BITS	clear these bits of /sys/kernel/mm/unmap/enabled first
+ *	swap=BYTES	size of the zram swap; none without it
+ *
+ * The job's output goes to the virtio port "swathe.out". Its end goes to
+ * "swathe.verdict", as one line: "exit N", "signal N", or "setup WHAT" when
+ * the guest could not be made ready. Nothing else counts as an answer: the
+ * console is for people.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_WORDS	1024
+#define SWITCH		"/sys/kernel/mm/unmap/enabled"
+
+struct job {
+	char *argv[MAX_WORDS + 1];
+	char *envp[MAX_WORDS + 1];
+	unsigned long off;
+	const char *swap;
+};
+
+static int verdict_port = -1;
+
+static void end_machine(void)
+{
+	sync();
+	umount2("/mnt", 0);
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+
+static void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (verdict_port >= 0)
+		vdprintf(verdict_port, fmt, ap);
+	else
+		vfprintf(stderr, fmt, ap);
+	va_end(ap);
+}
+
+/* Without its surroundings the job's answer would mean nothing: give up. */
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	say("setup %s: %s\n", what, strerror(errno));
+	end_machine();
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Read a small file as a string; the caller frees it. */
+static char *read_file(const char *path, size_t *len)
+{
+	static const size_t max = 1 << 20;
+	char *text = calloc(1, max + 1);
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd >= 0 && text ? read(fd, text, max) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	need(n >= 0, path);
+	if (len)
+		*len = n;
+	return text;
+}
+
+static void mount_all(void)
+{
+	static const struct {
+		const char *type, *dir, *options;
+	} mounts[] = {
+		{ "proc", "/proc", NULL },
+		{ "sysfs", "/sys", NULL },
+		{ "devtmpfs", "/dev", NULL },
+		{ "tmpfs", "/tmp", NULL },
+		{ "tmpfs", "/dev/shm", NULL },
+		{ "debugfs", "/sys/kernel/debug", NULL },
+		{ "cgroup2", "/sys/fs/cgroup", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		mkdir(mounts[i].dir, 0755);
+		need(!mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0,
+			    mounts[i].options) || errno == EBUSY, mounts[i].dir);
+	}
+	chmod("/tmp", 01777);
+	need(write_file("/sys/fs/cgroup/cgroup.subtree_control", "+memory"),
+	     "cgroup memory controller");
+}
+
+static void mount_disk(void)
+{
+	if (access("/dev/vda", F_OK))
+		return;
+	mkdir("/mnt", 0755);
+	need(!mount("/dev/vda", "/mnt", "xfs", 0, NULL), "/mnt");
+}
+
+/* What mkswap(8) would write: the first page of a swap area. */
+static bool make_swap(int fd, uint64_t bytes)
+{
+	static union {
+		char page[4096];
+		struct {
+			char bootbits[1024];
+			uint32_t version, last_page, nr_badpages;
+		} info;
+	} header;
+
+	header.info.version = 1;
+	header.info.last_page = bytes / sizeof(header) - 1;
+	memcpy(header.page + sizeof(header) - 10, "SWAPSPACE2", 10);
+	return write(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) && !fsync(fd);
+}
+
+static void swap_on(const char *bytes)
+{
+	int fd;
+
+	need(write_file("/sys/block/zram0/disksize", bytes), "zram disksize");
+	fd = open("/dev/zram0", O_RDWR);
+	need(fd >= 0 && make_swap(fd, strtoull(bytes, NULL, 0)), "swap header on /dev/zram0");
+	close(fd);
+	need(!swapon("/dev/zram0", 0), "swapon /dev/zram0");
+}
+
+/* The number behind a virtio port's name is the host's business; look it up. */
+static int open_port(const char *name)
+{
+	DIR *ports = opendir("/sys/class/virtio-ports");
+	char path[PATH_MAX], *found;
+	struct dirent *port;
+	int fd = -1;
+
+	while (ports && fd < 0 && (port = readdir(ports))) {
+		if (port->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name", port->d_name);
+		if (access(path, R_OK))
+			continue;
+		found = read_file(path, NULL);
+		snprintf(path, sizeof(path), "/dev/%s", port->d_name);
+		if (!strncmp(found, name, strlen(name)) && found[strlen(name)] == '\n')
+			fd = open(path, O_WRONLY | O_CLOEXEC);
+		free(found);
+	}
+	if (ports)
+		closedir(ports);
+	return fd;
+}
+
+static void set_word(struct job *job, char *word, int *argc, int *envc)
+{
+	if (!strncmp(word, "arg=", 4) && *argc < MAX_WORDS)
+		job->argv[(*argc)++] = word + 4;
+	else if (!strncmp(word, "env=", 4) && *envc < MAX_WORDS)
+		job->envp[(*envc)++] = word + 4;
+	else if (!strncmp(word, "off=", 4))
+		job->off = strtoul(word + 4, NULL, 0);
+	else if (!strncmp(word, "swap=", 5))
+		job->swap = word + 5;
+}
+
+static void read_job(struct job *job)
+{
+	size_t len;
+	char *text = read_file("/job", &len);
+	int argc = 0, envc = 0;
+
+	for (char *word = text; word < text + len; word += strlen(word) + 1)
+		set_word(job, word, &argc, &envc);
+	errno = ENOENT;
+	need(argc > 0, "/job names no program");
+}
+
+static void switch_off(unsigned long bits)
+{
+	char *mask, text[32];
+
+	if (!bits)
+		return;
+	mask = read_file(SWITCH, NULL);
+	snprintf(text, sizeof(text), "%#lx", strtoul(mask, NULL, 0) & ~bits);
+	need(write_file(SWITCH, text), SWITCH);
+	free(mask);
+}
+
+static void exec_job(const struct job *job, int out)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	setsid();
+	if (!chdir("/mnt"))
+		errno = 0;
+	execve(job->argv[0], job->argv, job->envp);
+	fprintf(stderr, "%s: %s\n", job->argv[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Run the job to its end, burying orphans meanwhile as PID 1 must. */
+static int run_job(const struct job *job, int out)
+{
+	pid_t pid = fork(), dead;
+	int status = 0;
+
+	need(pid >= 0, "fork");
+	if (!pid)
+		exec_job(job, out);
+	do {
+		dead = wait(&status);
+	} while (dead != pid);
+	kill(-1, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	return status;
+}
+
+int main(void)
+{
+	static struct job job;
+	int status, out;
+
+	mount_all();
+	verdict_port = open_port("swathe.verdict");
+	need(verdict_port >= 0, "verdict port");
+	out = open_port("swathe.out");
+	need(out >= 0, "output port");
+	mount_disk();
+	read_job(&job);
+	if (job.swap)
+		swap_on(job.swap);
+	switch_off(job.off);
+	status = run_job(&job, out);
+	if (WIFSIGNALED(status))
+		say("signal %d\n", WTERMSIG(status));
+	else
+		say("exit %d\n", WEXITSTATUS(status));
+	end_machine();
+	return 0;
+}

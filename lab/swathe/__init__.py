@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab around mm/unmap: fetch, hook, build, boot, test and measure a kernel."""

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line: a table of subcommands, and failures turned into one sentence."""
+
+import argparse
+import errno
+import importlib
+import os
+import sys
+
+from swathe import ui
+from swathe.errors import SwatheError
+
+COMMANDS = {
+    "bench": "measure reclaim, stock beside swathe, in exact instruction counts",
+    "test": "check the lab, the hooks and the kernel",
+    "build": "fetch, hook and build a kernel",
+    "run": "boot that kernel and run a static program of yours in it",
+    "apply": "put overlay and hooks into a kernel tree of your own",
+}
+
+STATUSES = """\
+exit status: 0 done; 1 a check failed; 2 wrong usage; 3 this machine lacks
+something, which is named; 4 the virtual machine was lost or timed out
+"""
+
+EPILOG = f"""\
+Begin with "./swathe bench": it fetches Linux, builds it, boots it and prints
+a table. Everything generated is kept below build/ and not made twice.
+
+{STATUSES}"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; each command adds its own part."""
+    top = argparse.ArgumentParser(
+        prog="swathe",
+        description="Swathe: Linux cuts page-table entries a whole run at a time.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        module = importlib.import_module(f"swathe.{name}")
+        sub = commands.add_parser(
+            name,
+            help=summary,
+            description=module.__doc__,
+            epilog=STATUSES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.set_argparser(sub)
+        sub.set_defaults(main=module.main)
+    return top
+
+
+def sentence(error: SwatheError | OSError) -> tuple[str, int]:
+    """What to say about a foreseen failure, and the exit status."""
+    if isinstance(error, SwatheError):
+        return str(error), error.status
+    where = f": {error.filename}" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full{where}", 3
+    return f"{error.strerror or error}{where}", 3
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    try:
+        status: int = args.main(args)
+    except (SwatheError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        text, status = sentence(error)
+        ui.err.print(f"swathe: {text}", markup=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        ui.err.print("swathe: interrupted")
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

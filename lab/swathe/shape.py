@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The shape of a hook's effect: how many lines, and in which functions."""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+# A line in column 0 that names something and opens a parenthesis: a function's
+# head or its declaration. Labels, macros and comments do not look like that.
+HEAD = re.compile(r"^(?!#|/|\s)[A-Za-z_][\w\s*]*?\b(\w+)\s*\(")
+PREFIX = "stock_"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One added or removed line, and the function it is in."""
+
+    added: bool
+    text: str
+    function: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All changes between two versions of one file."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def added(self) -> int:
+        return sum(change.added for change in self.changes)
+
+    @property
+    def removed(self) -> int:
+        return len(self.changes) - self.added
+
+    def outside(self, functions: tuple[str, ...]) -> list[Change]:
+        """The changes that are neither in these functions nor an #include or a blank line."""
+        return [
+            change
+            for change in self.changes
+            if change.function.removeprefix(PREFIX) not in functions
+            and not change.text.startswith("#include")
+            and change.text.strip()
+        ]
+
+
+def owners(lines: list[str]) -> list[str]:
+    """For each line the function it belongs to, as far as its looks tell."""
+    found, current = [], ""
+    for line in lines:
+        match = HEAD.match(line)
+        if match:
+            current = match[1]
+        found.append(current)
+    return found
+
+
+def compare(before: str, after: str) -> Shape:
+    """The changed lines of after against before."""
+    old, new = before.splitlines(), after.splitlines()
+    old_owner, new_owner = owners(old), owners(new)
+    changes: list[Change] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        changes += [Change(False, old[i], old_owner[i]) for i in range(a, b)]
+        changes += [Change(True, new[i], new_owner[i]) for i in range(c, d)]
+    return Shape(tuple(changes))
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """A unified diff as "patch -p1" takes it."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{path}",
+        f"b/{path}",
+    )
+    return "".join(lines)

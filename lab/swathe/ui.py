@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What people see: results on stdout, progress and remarks on stderr."""
+
+import contextlib
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def note(text: str) -> None:
+    """One line about what is being done."""
+    err.print(text, markup=False, soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """One line that may be skipped: a command, a log's path."""
+    err.print(text, style="dim", markup=False, soft_wrap=True)
+
+
+def result(text: str = "") -> None:
+    """One line of the answer itself, unstyled: scripts read it."""
+    print(text, flush=True)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Progress]:
+    """A progress display with elapsed time; a plain pipe sees nothing of it."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as shown:
+        yield shown
