@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every measured program shares.
+ *
+ * A workload is called as "NAME CASE [--full]".  It prepares, verifies what it
+ * prepared, measures one call, verifies what the call did, and only then
+ * prints "= METRIC VALUE UNIT" lines.  It ends with 0 when all of that held,
+ * 4 when the machine lacks something, 1 with one sentence when a check failed.
+ *
+ * Under "-icount shift=0" the monotonic clock advances one nanosecond per
+ * instruction, so the difference of two readings is an instruction count.
+ */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t u64;
+
+#ifndef __noreturn
+#define __noreturn	__attribute__((__noreturn__))
+#endif
+#ifndef __printf
+#define __printf(a, b)	__attribute__((__format__(printf, a, b)))
+#endif
+
+#define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
+
+#define BIT(nr)		(1UL << (nr))
+#define BIT_ULL(nr)	(1ULL << (nr))
+
+#define PAGE	4096UL
+#define MIB	BIT(20)
+#define GIB	BIT(30)
+
+#define THP	"/sys/kernel/mm/transparent_hugepage/"
+
+/* Everything after argv: the case to run, and whether the seed's full size is wanted. */
+struct request {
+	const char *name;
+	bool full;
+};
+
+/* What lies behind the present entries of a range: pages, and the folios they start. */
+struct census {
+	unsigned long pages;
+	unsigned long folios;
+};
+
+__noreturn __printf(1, 2) void fail(const char *fmt, ...);
+__noreturn __printf(1, 2) void skip(const char *fmt, ...);
+
+struct request parse_request(int argc, char **argv, const char *usage);
+
+u64 now(void);
+void metric(const char *name, u64 value, const char *unit);
+
+bool path_exists(const char *path);
+void write_text(const char *path, const char *text);
+u64 read_number(const char *path);
+/* The number after @key at the start of a line, 0 if there is no such line. */
+u64 read_field(const char *path, const char *key);
+
+/* Anonymous folios of exactly @kib KiB from now on (4: no large ones). */
+void thp_only(unsigned long kib);
+u64 thp_stat(unsigned long kib, const char *name);
+
+/* An anonymous private range of @len bytes, aligned to 2 MiB. */
+char *map_anon(size_t len);
+
+struct census take_census(const void *start, size_t len);
+/* Fail unless the range is mapped by aligned folios of exactly @kib KiB. */
+void check_folios(const void *start, size_t len, unsigned long kib);
+/* Pages of the range with an entry of any kind: present, swapped or marked. */
+unsigned long count_entries(const void *start, size_t len);
+
+#endif /* WORKLOAD_H */
