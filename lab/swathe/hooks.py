@@ -3,8 +3,9 @@
 
 import hashlib
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from swathe import proc, shape
 from swathe.errors import CheckFailed
@@ -14,6 +15,10 @@ from swathe.version import Version, in_range
 SERIES = HOOKS / "series"
 MACROS = HOOKS / "macros.h"
 TIME_LIMIT = 120
+KEYS: dict[str, type] = {
+    "name": str, "file": str, "functions": list, "min": str, "max": str,
+    "fires": int, "added": int, "removed": int, "why": str,
+}  # fmt: skip
 
 
 class HookMissed(CheckFailed):
@@ -49,17 +54,15 @@ def parse_series(text: str) -> list[Hook]:
 
 
 def parse_entry(entry: dict[str, object]) -> Hook:
-    types = {field.name: field.type for field in fields(Hook)}
     name = entry.get("name", "(nameless)")
-    if entry.keys() != types.keys():
-        odd = sorted(entry.keys() ^ types.keys())
-        raise CheckFailed(f"hooks/series: hook {name} lacks or has too many keys: {', '.join(odd)}")
+    if entry.keys() != KEYS.keys():
+        odd = ", ".join(sorted(entry.keys() ^ KEYS.keys()))
+        raise CheckFailed(f"hooks/series: hook {name} lacks or has too many keys: {odd}")
     for key, value in entry.items():
-        want = {str: str, int: int}.get(types[key], list)  # type: ignore[call-overload]
-        if not isinstance(value, want):
+        if not isinstance(value, KEYS[key]):
             raise CheckFailed(f"hooks/series: {key} of hook {name} has the wrong type")
-    entry = {**entry, "functions": tuple(entry["functions"])}  # type: ignore[arg-type]
-    return Hook(**entry)  # type: ignore[arg-type]
+    values: dict[str, Any] = {**entry, "functions": tuple(cast(list[str], entry["functions"]))}
+    return Hook(**values)
 
 
 def load() -> list[Hook]:

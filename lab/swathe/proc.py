@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from swathe import ui
 from swathe.errors import CheckFailed, EnvironmentLacks
@@ -51,8 +52,12 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     quiet: bool = False,
+    stdout: IO[bytes] | None = None,
 ) -> Done:
-    """Run to the end and return status and output; never raises for a status."""
+    """Run to the end and return status and output; never raises for a status.
+
+    With stdout, that file gets what the program prints, and output is its stderr.
+    """
     if not quiet:
         echo(argv)
     try:
@@ -61,8 +66,8 @@ def run(
             cwd=cwd,
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=stdout or subprocess.PIPE,
+            stderr=subprocess.PIPE if stdout else subprocess.STDOUT,
             timeout=timeout,
             check=False,
         )
@@ -70,7 +75,8 @@ def run(
         raise missing(argv[0]) from error
     except subprocess.TimeoutExpired as error:
         raise CheckFailed(f"{argv[0]} did not end within {timeout:.0f} s") from error
-    return Done(done.returncode, done.stdout.decode(errors="replace"))
+    output = done.stderr if stdout else done.stdout
+    return Done(done.returncode, output.decode(errors="replace"))
 
 
 def check(argv: Sequence[str], what: str, *, timeout: float = 600, cwd: Path | None = None) -> str:
@@ -96,7 +102,7 @@ def stream(
     echo(argv)
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
-        log.open("w") as file,
+        log.open("w", buffering=1) as file,
         subprocess.Popen(
             argv,
             env={**os.environ, **env},

@@ -62,8 +62,7 @@ def plan(tree: Path, kernel: Version) -> Plan:
         raise CheckFailed(f"{tree} already has overlay and hooks: they are applied only once")
     chosen = hooks.fitting(hooks.load(), kernel)
     changed = {
-        path: text.encode()
-        for path, text in hooks.hooked(tree, chosen, kernel, CACHE).items()
+        path: text.encode() for path, text in hooks.hooked(tree, chosen, kernel, CACHE).items()
     }
     added = overlay()
     if "mm/unmap/Kconfig" in added:

@@ -48,6 +48,4 @@ def of_tree(tree: Path) -> Version:
     found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
     if not {"VERSION", "PATCHLEVEL"} <= found.keys():
         raise UsageError(f"{makefile} does not declare a kernel version")
-    return Version(
-        int(found["VERSION"]), int(found["PATCHLEVEL"]), int(found.get("SUBLEVEL", "0"))
-    )
+    return Version(int(found["VERSION"]), int(found["PATCHLEVEL"]), int(found.get("SUBLEVEL", "0")))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot the kernel and run a static program of yours in it, as root.
+
+The program runs under exact counting: one instruction is one nanosecond of
+the guest's clock_gettime(). It starts in /mnt, a writable XFS disk, and finds
+zram swap, cgroup2 at /sys/fs/cgroup, tmpfs at /tmp, debugfs, and busybox's
+commands. Its output comes back, and so does its exit status (128 + N when
+signal N killed it).
+
+    ./swathe run ./prog 64K                   swathe does what it can
+    ./swathe run --off 1 ./prog 64K           the stock kernel evicts
+    ./swathe run --file data.bin ./prog /data.bin
+    ./swathe run -- /bin/busybox sh -c 'cat /sys/kernel/mm/unmap/stat'
+"""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe import build, elf, initramfs, vm
+from swathe.errors import UsageError
+
+ALL_BITS = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Request:
+    kernel: build.Request
+    program: Path
+    arguments: tuple[str, ...]
+    files: tuple[Path, ...]
+    off: int
+    cpus: int
+    memory: str
+    disk: str
+    timeout: float
+    boot: str
+
+
+def bits(text: str) -> int:
+    """The mask of --off: a number, or "all"."""
+    if text == "all":
+        return ALL_BITS
+    try:
+        return int(text, 0)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor all") from error
+
+
+def size(text: str) -> str:
+    """A size as QEMU and truncate take it."""
+    if not re.fullmatch(r"[1-9]\d*[MG]", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 4G")
+    return text
+
+
+def positive(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def add_machine_arguments(parser: argparse.ArgumentParser, timeout: int) -> None:
+    """The options that shape a guest."""
+    parser.add_argument("--cpus", type=positive, default=1, metavar="N", help="CPUs (default: 1)")
+    parser.add_argument(
+        "--timeout", type=positive, default=timeout, metavar="S",
+        help=f"the guest is lost after so many seconds (default: {timeout})",
+    )  # fmt: skip
+    parser.add_argument("--boot", default="", metavar="ARGS", help="more kernel parameters")
+
+
+def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--off", type=bits, default=0, metavar="BITS",
+        help="bits of /sys/kernel/mm/unmap/enabled to clear first, or all",
+    )  # fmt: skip
+    add_machine_arguments(parser, 600)
+    parser.add_argument("--memory", type=size, default="4G", metavar="M")
+    parser.add_argument("--disk", type=size, default="2G", metavar="M", help="size of /mnt")
+    parser.add_argument(
+        "--file", type=Path, action="append", default=[], metavar="PATH",
+        help="another file, found in the guest's root directory; may be repeated",
+    )  # fmt: skip
+    build.add_kernel_arguments(parser)
+    build.add_flavor_argument(parser, "bench")
+    parser.add_argument("--pristine", action="store_true", help="in the untouched kernel")
+    parser.add_argument("program", metavar="PROGRAM", type=Path, help="static, or a script")
+    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER)
+
+
+def request_from(args: argparse.Namespace) -> Request:
+    if args.off and args.pristine:
+        raise UsageError("--off makes no sense with --pristine: there is nothing to switch off")
+    elf.require_static(args.program)
+    for path in args.file:
+        if not path.is_file():
+            raise UsageError(f"--file {path}: there is no such file")
+    return Request(
+        build.request_from(args), args.program, tuple(args.arguments), tuple(args.file),
+        args.off, args.cpus, args.memory, args.disk, args.timeout, args.boot,
+    )  # fmt: skip
+
+
+def job(request: Request) -> initramfs.Job:
+    """The program and its files, where the guest finds them."""
+    name = f"/bin/{request.program.name}"
+    files = {f"/{path.name}": path for path in request.files}
+    argv = [name, *request.arguments]
+    return initramfs.Job(argv, {**files, name: request.program}, off=request.off)
+
+
+def show(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def run(request: Request) -> vm.Verdict:
+    """Build what is needed, boot, and wait for the program's end."""
+    built = build.build(request.kernel)
+    machine = vm.Machine(
+        built.image, built.out, request.cpus, request.memory, request.disk,
+        boot=request.boot, timeout=request.timeout,
+    )  # fmt: skip
+    return vm.boot(machine, job(request), "run", show)
+
+
+def main(args: argparse.Namespace) -> int:
+    return run(request_from(args)).shell_status

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot a kernel in QEMU, run one job in it, and learn how that ended.
+
+Only what init writes to the verdict port counts. A guest that panics, resets
+or hangs leaves no verdict: that is a lost VM, which is neither a pass nor a
+failure of what was running in it.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe import initramfs, proc, ui
+from swathe.errors import EnvironmentLacks, SwatheError, VmLost
+from swathe.paths import BUILD, scratch
+
+QEMU = "qemu-system-x86_64"
+MACHINE = "microvm,acpi=off,pit=on,pic=on,rtc=on,isa-serial=on"
+COMMAND_LINE = "console=ttyS0 panic=-1 reboot=t oops=panic panic_on_warn=1"
+CONSOLE_LINES = 40
+POLL = 0.05
+VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
+
+OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a guest is booted with. exact counts instructions; without it, SMP runs in parallel."""
+
+    image: Path
+    out: Path
+    cpus: int = 1
+    memory: str = "4G"
+    disk: str = "2G"
+    exact: bool = True
+    boot: str = ""
+    timeout: float = 600
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the job ended: an exit status, or a signal's number."""
+
+    status: int
+    signal: int = 0
+
+    @property
+    def shell_status(self) -> int:
+        return 128 + self.signal if self.signal else self.status
+
+
+def parse_verdict(text: str) -> Verdict | None:
+    """The verdict port's one line; None if it is not complete."""
+    match = VERDICT.fullmatch(text)
+    if not match:
+        return None
+    if match[3] is not None:
+        raise VmLost(f"the guest could not be set up: {match[3]}")
+    number = int(match[2])
+    return Verdict(number) if match[1] == "exit" else Verdict(0, number)
+
+
+def port(name: str, path: Path) -> list[str]:
+    """A virtio port whose guest end is named swathe.<name> and whose host end is a file."""
+    return [
+        "-chardev", f"file,id={name},path={path}",
+        "-device", f"virtserialport,chardev={name},name=swathe.{name}",
+    ]  # fmt: skip
+
+
+def command(machine: Machine, archive: Path, home: Path) -> list[str]:
+    """QEMU's command line; all files it writes are in home."""
+    return [
+        "setpriv", "--pdeathsig", "KILL",
+        QEMU, "-M", MACHINE, "-cpu", "max", "-m", machine.memory, "-smp", str(machine.cpus),
+        *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
+        "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
+        "-serial", f"file:{home / 'console.log'}",
+        "-device", "virtio-serial-device",
+        *port("out", home / "out"),
+        *port("verdict", home / "verdict"),
+        "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={home / 'disk.img'}",
+        "-device", "virtio-blk-device,drive=disk",
+        "-kernel", str(machine.image), "-initrd", str(archive),
+        "-append", f"{COMMAND_LINE} {machine.boot}".strip(),
+    ]  # fmt: skip
+
+
+def make_disk(path: Path, size: str) -> None:
+    """An XFS file system in a sparse file."""
+    proc.check(["truncate", "-s", size, str(path)], "making the guest's disk")
+    proc.check(["mkfs.xfs", "-q", "-f", str(path)], "making an XFS file system")
+
+
+@contextmanager
+def running(argv: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A child that does not outlive this block, whatever happens in it."""
+    proc.echo(argv)
+    with log.open("wb") as file:
+        try:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        except FileNotFoundError as error:
+            raise proc.missing(argv[0]) from error
+    try:
+        yield child
+    finally:
+        with suppress(ProcessLookupError):
+            child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
+class Follower:
+    """Hands on what is appended to a file, whole characters only."""
+
+    def __init__(self, path: Path, on_text: OnText) -> None:
+        self.path = path
+        self.on_text = on_text
+        self.seen = 0
+        self.held = b""
+
+    def poll(self, last: bool = False) -> None:
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            file.seek(self.seen)
+            data = self.held + file.read()
+            self.seen = file.tell()
+        whole = len(data) if last else data.rfind(b"\n") + 1
+        self.held = data[whole:]
+        if whole:
+            self.on_text(data[:whole].decode(errors="replace"))
+
+
+def watch(child: subprocess.Popen[bytes], follower: Follower, limit: float) -> bool:
+    """Follow the guest's output to its end; False if the time limit came first."""
+    end = time.monotonic() + limit
+    while child.poll() is None:
+        follower.poll()
+        if time.monotonic() > end:
+            follower.poll(last=True)
+            return False
+        time.sleep(POLL)
+    follower.poll(last=True)
+    return True
+
+
+def boot(machine: Machine, job: initramfs.Job, name: str, on_text: OnText) -> Verdict:
+    """Run the job to its end; on_text gets its output as it comes.
+
+    The console's log stays below build/log under the given name.
+    """
+    archive = initramfs.make(job, machine.out)
+    log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
+    with scratch(f"vm-{name}") as home:
+        make_disk(home / "disk.img", machine.disk)
+        try:
+            return attend(machine, archive, home, on_text, log)
+        finally:
+            if (home / "console.log").exists():
+                (home / "console.log").rename(log)
+
+
+def attend(machine: Machine, archive: Path, home: Path, on_text: OnText, log: Path) -> Verdict:
+    """Start QEMU, follow it, and read the verdict."""
+    with running(command(machine, archive, home), home / "qemu.log") as child:
+        ended = watch(child, Follower(home / "out", on_text), machine.timeout)
+    told = home / "verdict"
+    verdict = parse_verdict(told.read_text(errors="replace")) if told.exists() else None
+    if verdict:
+        return verdict
+    raise lost(home, log, "" if ended else f"no verdict within {machine.timeout:.0f} s")
+
+
+def lost(home: Path, log: Path, why: str) -> SwatheError:
+    """Show the end of the console, and say what is known."""
+    console = home / "console.log"
+    lines = console.read_text(errors="replace").splitlines() if console.exists() else []
+    complaint = proc.last_line((home / "qemu.log").read_text(errors="replace"))
+    if not lines and complaint:
+        return EnvironmentLacks(f"QEMU does not start: {complaint}")
+    for line in lines[-CONSOLE_LINES:]:
+        ui.err.print(f"  | {line}", markup=False, soft_wrap=True)
+    panic = next((line for line in lines if "Kernel panic" in line), "")
+    why = why or panic.strip() or "the guest ended without a verdict"
+    return VmLost(f"the VM was lost: {why}; its console is in {log}")
