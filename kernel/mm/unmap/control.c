@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The switch: /sys/kernel/mm/unmap/ and the boot parameter unmap=.
+ * Documentation/admin-guide/mm/unmap.rst describes both.
+ */
+#include <linux/init.h>
+#include <linux/kobject.h>
+#include <linux/kstrtox.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/sysfs.h>
+
+#include "internal.h"
+
+#define UNMAP_ALL_BITS	(BIT(NR_UNMAP_BITS) - 1)
+
+#ifdef CONFIG_UNMAP_DEFAULT_ON
+DEFINE_STATIC_KEY_ARRAY_TRUE(unmap_keys, NR_UNMAP_BITS);
+#else
+DEFINE_STATIC_KEY_ARRAY_FALSE(unmap_keys, NR_UNMAP_BITS);
+#endif
+
+/* The longest run taken, in entries.  Read once per run, without a lock. */
+unsigned int unmap_max_run = PTRS_PER_PTE;
+
+/* Keeps two writers of "enabled" from mixing their bits. */
+static DEFINE_MUTEX(unmap_mutex);
+
+static void set_bits(unsigned int bits)
+{
+	int bit;
+
+	mutex_lock(&unmap_mutex);
+	for (bit = 0; bit < NR_UNMAP_BITS; bit++) {
+		if (bits & BIT(bit))
+			static_key_enable(&unmap_keys[bit].key);
+		else
+			static_key_disable(&unmap_keys[bit].key);
+	}
+	mutex_unlock(&unmap_mutex);
+}
+
+static unsigned int get_bits(void)
+{
+	unsigned int bits = 0;
+	int bit;
+
+	for (bit = 0; bit < NR_UNMAP_BITS; bit++) {
+		if (static_key_enabled(&unmap_keys[bit].key))
+			bits |= BIT(bit);
+	}
+	return bits;
+}
+
+/* A number first: kstrtobool() would take 0x0 and 10 for booleans. */
+static int parse_bits(const char *text, unsigned int *bits)
+{
+	bool all;
+
+	if (kstrtouint(text, 0, bits)) {
+		if (kstrtobool(text, &all))
+			return -EINVAL;
+		*bits = all ? UNMAP_ALL_BITS : 0;
+	}
+	return *bits & ~UNMAP_ALL_BITS ? -EINVAL : 0;
+}
+
+static int unmap_param_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int bits;
+
+	if (!text || parse_bits(text, &bits))
+		return -EINVAL;
+	set_bits(bits);
+	return 0;
+}
+
+static const struct kernel_param_ops unmap_param_ops = {
+	.set = unmap_param_set,
+};
+
+/* Boot parameter only (no permissions): sysfs has it under mm/unmap/. */
+core_param_cb(unmap, &unmap_param_ops, NULL, 0);
+
+static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "0x%04x\n", get_bits());
+}
+
+static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t len)
+{
+	unsigned int bits;
+
+	if (parse_bits(buf, &bits))
+		return -EINVAL;
+	set_bits(bits);
+	return len;
+}
+
+static ssize_t max_run_show(struct kobject *kobj, struct kobj_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_max_run));
+}
+
+static ssize_t max_run_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t len)
+{
+	unsigned int max;
+
+	if (kstrtouint(buf, 0, &max) || !max || max > PTRS_PER_PTE)
+		return -EINVAL;
+	WRITE_ONCE(unmap_max_run, max);
+	return len;
+}
+
+static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
+			 char *buf)
+{
+	return unmap_stat_show(buf);
+}
+
+static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
+static struct kobj_attribute max_run_attr = __ATTR_RW(max_run);
+/* Root only: how others' memory comes and goes is nobody else's business. */
+static struct kobj_attribute stat_attr = __ATTR_RO_MODE(stat, 0400);
+
+static struct attribute *unmap_attrs[] = {
+	&enabled_attr.attr,
+	&max_run_attr.attr,
+	&stat_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group unmap_group = {
+	.attrs = unmap_attrs,
+};
+
+static int __init unmap_init(void)
+{
+	struct kobject *kobj = kobject_create_and_add("unmap", mm_kobj);
+	int err;
+
+	if (!kobj)
+		return -ENOMEM;
+	err = sysfs_create_group(kobj, &unmap_group);
+	if (err)
+		kobject_put(kobj);
+	return err;
+}
+subsys_initcall(unmap_init);

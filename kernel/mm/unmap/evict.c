@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * try_to_unmap(): walk a folio's mappings, take them out a run at a time.
+ *
+ * The walk decides once per run and calls the file that knows what is left
+ * behind.  Swap-backed anonymous, hugetlb, device and poisoned folios still
+ * go to the stock function, whole folio by whole folio.
+ */
+#include <linux/hugetlb.h>
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmu_notifier.h>
+#include <linux/pgtable.h>
+#include <linux/swapops.h>
+#include <linux/userfaultfd_k.h>
+
+#include "internal.h"
+
+/* What to do with the walk after one step of it. */
+enum evict_step {
+	EVICT_NEXT,	/* go on to the folio's next entry */
+	EVICT_DONE,	/* the folio's last entry in this VMA is gone */
+	EVICT_FAILED,	/* something must stay: stop */
+};
+
+/* A folio in a mlocked VMA stays, and the mlock it missed is made up for. */
+static bool held_by_mlock(struct unmap_op *op)
+{
+	if ((op->flags & TTU_IGNORE_MLOCK) || !(op->vma->vm_flags & VM_LOCKED))
+		return false;
+	if (!folio_test_large(op->folio))
+		mlock_vma_folio(op->folio, op->vma);
+	return true;
+}
+
+/* Drops the page-table lock; the walk starts again on the entries. */
+static enum evict_step split_pmd(struct unmap_op *op,
+				 struct page_vma_mapped_walk *pvmw)
+{
+	VM_WARN_ON_ONCE_FOLIO(!(op->flags & TTU_SPLIT_HUGE_PMD), op->folio);
+	if (!(op->flags & TTU_SPLIT_HUGE_PMD))
+		return EVICT_FAILED;
+
+	split_huge_pmd_locked(op->vma, pvmw->address, pvmw->pmd, false,
+			      op->folio);
+	op->flags &= ~TTU_SPLIT_HUGE_PMD;
+	page_vma_mapped_walk_restart(pvmw);
+	return EVICT_NEXT;
+}
+
+static unsigned long mapped_pfn(pte_t pte)
+{
+	if (likely(pte_present(pte)))
+		return pte_pfn(pte);
+	return swp_offset_pfn(pte_to_swp_entry(pte));
+}
+
+static void find_run(struct pte_run *run, struct unmap_op *op,
+		     struct page_vma_mapped_walk *pvmw)
+{
+	struct folio *folio = op->folio;
+
+	run->ptep = pvmw->pte;
+	run->addr = pvmw->address;
+	run->pte = ptep_get(pvmw->pte);
+	run->page = folio_page(folio, mapped_pfn(run->pte) - folio_pfn(folio));
+	unmap_run_find(run, folio, op->vma);
+}
+
+/*
+ * The guest of a hypervisor may have declared a page unused: then it goes
+ * without further ado, unless userfaultfd still counts on it (postcopy
+ * migration does not expect faults on pages it has copied).
+ */
+static bool run_unused(struct pte_run *run, struct unmap_op *op)
+{
+	return pte_present(run->pte) && pte_unused(run->pte) &&
+	       !userfaultfd_armed(op->vma);
+}
+
+static bool evict_run(struct pte_run *run, struct unmap_op *op)
+{
+	unmap_run_clear(run, op->vma);
+	unmap_flush_run(run, op);
+
+	if (!folio_test_anon(op->folio))
+		return unmap_evict_file(run, op);
+	if (unlikely(run_unused(run, op))) {
+		unmap_run_retire(run, op, MM_ANONPAGES);
+		return true;
+	}
+	return unmap_evict_lazyfree(run, op);
+}
+
+/*
+ * Leave the walk at the run's last entry: its next step goes to the entry
+ * after, and notices the end of a table or of the VMA as ever.
+ */
+static void walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
+{
+	pvmw->pte += nr - 1;
+	pvmw->address += (nr - 1) * PAGE_SIZE;
+}
+
+/* One step of the walk, with the page-table lock held (see pvmw->ptl). */
+static enum evict_step evict_step(struct unmap_op *op,
+				  struct page_vma_mapped_walk *pvmw)
+{
+	struct pte_run run;
+
+	lockdep_assert_held(pvmw->ptl);
+	if (held_by_mlock(op))
+		return EVICT_FAILED;
+	if (!pvmw->pte)
+		return split_pmd(op, pvmw);
+
+	find_run(&run, op, pvmw);
+	if (!evict_run(&run, op))
+		return EVICT_FAILED;
+	if (run.nr == folio_nr_pages(op->folio))
+		return EVICT_DONE;
+	walk_past(pvmw, run.nr);
+	return EVICT_NEXT;
+}
+
+static bool evict_walk(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+{
+	enum evict_step step;
+
+	while (page_vma_mapped_walk(pvmw)) {
+		step = evict_step(op, pvmw);
+		if (step == EVICT_NEXT)
+			continue;
+		page_vma_mapped_walk_done(pvmw);
+		return step == EVICT_DONE;
+	}
+	return true;
+}
+
+/*
+ * Evict a folio from one VMA.  Called by the rmap walk with the folio locked
+ * and its rmap lock held for read; may not sleep beyond what notifiers do.
+ * False stops the rmap walk.
+ */
+static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
+			   unsigned long address, void *arg)
+{
+	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
+	struct mmu_notifier_range range;
+	struct unmap_op op = {
+		.folio = folio,
+		.vma = vma,
+		.flags = (enum ttu_flags)(long)arg,
+	};
+	bool gone;
+
+	/*
+	 * TTU_SYNC: wait out whoever has cleared an entry but not yet removed
+	 * its rmap, so that "still mapped" afterwards means it.
+	 */
+	if (op.flags & TTU_SYNC)
+		pvmw.flags = PVMW_SYNC;
+
+	mmu_notifier_range_init(&range, MMU_NOTIFY_CLEAR, 0, vma->vm_mm,
+				address, vma_address_end(&pvmw));
+	mmu_notifier_invalidate_range_start(&range);
+	gone = evict_walk(&op, &pvmw);
+	mmu_notifier_invalidate_range_end(&range);
+	return gone;
+}
+
+static int folio_is_unmapped(struct folio *folio)
+{
+	return !folio_mapped(folio);
+}
+
+/* Which folios are ours?  The rest goes to the stock function. */
+static bool evict_handles(struct folio *folio, enum ttu_flags flags)
+{
+	if (folio_test_anon(folio) && folio_test_swapbacked(folio))
+		return false;
+	return !(flags & TTU_HWPOISON) && !folio_test_hugetlb(folio) &&
+	       !folio_is_zone_device(folio);
+}
+
+static void evict(struct folio *folio, enum ttu_flags flags)
+{
+	struct rmap_walk_control rwc = {
+		.rmap_one = evict_from_vma,
+		.arg = (void *)(long)flags,
+		.done = folio_is_unmapped,
+		.anon_lock = folio_lock_anon_vma_read,
+	};
+
+	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
+	if (flags & TTU_RMAP_LOCKED)
+		rmap_walk_locked(folio, &rwc);
+	else
+		rmap_walk(folio, &rwc);
+}
+
+/**
+ * try_to_unmap - take a folio out of all page tables that map it
+ * @folio: the folio, locked and referenced by the caller
+ * @flags: what to ignore, what to split, when to flush (enum ttu_flags)
+ *
+ * May fail in part or in whole: look at folio_mapped() afterwards, and use
+ * TTU_SYNC where that answer must be exact.  With TTU_BATCH_FLUSH the caller
+ * must call try_to_unmap_flush() before it frees the folio, and
+ * try_to_unmap_flush_dirty() before it writes it.
+ */
+void try_to_unmap(struct folio *folio, enum ttu_flags flags)
+{
+	if (unmap_enabled(UNMAP_BIT_EVICT) && evict_handles(folio, flags))
+		evict(folio, flags);
+	else
+		stock_try_to_unmap(folio, flags);
+}

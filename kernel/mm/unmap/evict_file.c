@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Evicting page-cache folios (files and shmem): nothing is left behind, the
+ * page cache remembers.  Where userfaultfd write-protects a page, a marker
+ * stays in the entry.
+ */
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/pgtable.h>
+
+#include "internal.h"
+
+/*
+ * A run agrees in userfaultfd write-protection, so either every entry needs
+ * a marker or none does.
+ */
+static void leave_markers(struct pte_run *run, struct vm_area_struct *vma)
+{
+	unsigned int i, nr = run->nr;
+
+	if (likely(!pte_uffd_wp(run->pte)))
+		return;
+	if (unmap_sabotaged(UNMAP_SABOTAGE_MARKER))
+		nr = 1;
+	for (i = 0; i < nr; i++)
+		pte_install_uffd_wp_if_needed(vma, run->addr + i * PAGE_SIZE,
+					      run->ptep + i, run->pte);
+}
+
+/**
+ * unmap_evict_file - finish evicting a run of a page-cache folio
+ * @run: cleared, and flushed or noted for the deferred flush
+ * @op: the folio and the VMA
+ *
+ * The folio lock keeps the folio in the page cache until the notifiers have
+ * been told, so no device can go on using a page that was replaced meanwhile
+ * (Documentation/mm/mmu_notifier.rst).  Page-table lock held on entry and
+ * return.
+ *
+ * Return: true; a page-cache folio has no reason to stay.
+ */
+bool unmap_evict_file(struct pte_run *run, struct unmap_op *op)
+{
+	VM_WARN_ON_ONCE_FOLIO(!pte_present(run->pte), op->folio);
+
+	if (pte_dirty(run->pte))
+		folio_mark_dirty(op->folio);
+	leave_markers(run, op->vma);
+	unmap_run_retire(run, op, mm_counter_file(op->folio));
+	return true;
+}

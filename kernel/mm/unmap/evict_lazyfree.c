@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Evicting lazyfree folios: anonymous, MADV_FREE'd (or MAP_DROPPABLE), their
+ * content of no interest unless it was written again.
+ */
+#include <linux/pgtable.h>
+
+#include "internal.h"
+
+enum lazyfree_verdict {
+	LAZYFREE_DROP,		/* clean and ours alone */
+	LAZYFREE_BUSY,		/* somebody holds a reference: try later */
+	LAZYFREE_REDIRTIED,	/* written after MADV_FREE: must be kept */
+};
+
+/* A VM_DROPPABLE mapping may lose its pages even if they were written. */
+static bool dirty_counts(struct unmap_op *op)
+{
+	return !(op->vma->vm_flags & VM_DROPPABLE) &&
+	       !unmap_sabotaged(UNMAP_SABOTAGE_REDIRTY);
+}
+
+/*
+ * Law 5.  The order is what makes it safe:
+ *
+ *	here				GUP-fast
+ *	clear the entries		take a reference
+ *	smp_mb()			(atomic)
+ *	read the reference count	read the entry again
+ *
+ * Either we see the reference, or GUP-fast sees the entry gone and gives up.
+ * A holder who wrote through its reference sets dirty before dropping it:
+ * reading dirty after the count, with smp_rmb() between, misses neither.
+ *
+ * The references that must be there: the caller's, and one for each mapping.
+ */
+static enum lazyfree_verdict judge(struct unmap_op *op)
+{
+	struct folio *folio = op->folio;
+	int refs, mappings;
+
+	smp_mb(); /* pairs with GUP-fast, see above */
+	refs = folio_ref_count(folio);
+	mappings = folio_mapcount(folio);
+	smp_rmb(); /* pairs with dirty set before the reference is dropped */
+
+	if (folio_test_dirty(folio) && dirty_counts(op))
+		return LAZYFREE_REDIRTIED;
+	if (refs != 1 + mappings)
+		return LAZYFREE_BUSY;
+	return LAZYFREE_DROP;
+}
+
+/*
+ * VM_DROPPABLE folios never become swap-backed; dirty_counts() sees to it
+ * for those that were dirtied.
+ */
+static bool keeps_content(enum lazyfree_verdict verdict)
+{
+	return verdict == LAZYFREE_REDIRTIED ||
+	       unmap_sabotaged(UNMAP_SABOTAGE_EXTRA_REF);
+}
+
+/**
+ * unmap_evict_lazyfree - drop a run of a lazyfree folio, or put it back
+ * @run: cleared, and flushed or noted for the deferred flush
+ * @op: the folio and the VMA
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: true if the run is gone; false if it was put back.
+ */
+bool unmap_evict_lazyfree(struct pte_run *run, struct unmap_op *op)
+{
+	enum lazyfree_verdict verdict;
+
+	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
+
+	if (pte_present(run->pte) && pte_dirty(run->pte))
+		folio_mark_dirty(op->folio);
+
+	verdict = judge(op);
+	if (verdict == LAZYFREE_DROP) {
+		unmap_run_retire(run, op, MM_ANONPAGES);
+		return true;
+	}
+	unmap_run_put_back(run, op->vma);
+	if (keeps_content(verdict))
+		folio_set_swapbacked(op->folio);
+	return false;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Vocabulary and laws of mm/unmap/.
+ *
+ * A RUN is a stretch of consecutive entries in one page table that map
+ * consecutive pages of one folio and agree in every bit that must survive.
+ * To EVICT is to unmap for reclaim: the page may come back.  A LEFTOVER is
+ * what an entry holds after its page went: nothing, or a userfaultfd marker
+ * (more kinds are still left to the stock code, see evict.c).
+ *
+ * LAWS
+ *
+ * 1. Order.  Clear the entries; invalidate the TLB or record the deferred
+ *    flush; only then remove rmap, then drop references.  A page must not be
+ *    written out or freed while a TLB can still reach it: reclaim flushes
+ *    what was deferred before it does either.
+ *    Asserted in unmap_run_retire().
+ *
+ * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
+ *    Asserted in unmap_run_clear().
+ *
+ * 3. Put back exactly.  A run that cannot be unmapped gets its entries back:
+ *    none gains write permission, none gains or loses soft-dirty or
+ *    userfaultfd write-protection.  Accessed and dirty may be gained, never
+ *    lost.  This is why a run agrees in all bits but those two.
+ *    Asserted in unmap_run_put_back().
+ *
+ * 4. Account as you go.  What was unmapped before a failure is fully
+ *    accounted (rss, rmap, references) before the failure is returned.
+ *    Holds by construction: unmap_run_retire() does all of it for one run,
+ *    and no run starts before the last one was retired or put back.
+ *
+ * 5. Lazyfree.  Clear; smp_mb(); read the reference count; smp_rmb(); read
+ *    dirty.  An unexpected reference is not "dirty": the folio stays lazyfree
+ *    and can be dropped later.  A dirtied folio becomes swap-backed again and
+ *    is never lost.  See evict_lazyfree.c.
+ *
+ * 6. Anonymous-exclusive is per page.  No leftover so far records it:
+ *    lazyfree pages vanish, file pages have none.  Asserted in
+ *    unmap_run_retire(): only a page with nothing left behind may be
+ *    anonymous.
+ *
+ * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
+ *    table once the only entry is gone.
+ *
+ * 10. Switched off, all that remains of us is one static branch per entry
+ *    point, and the stock code behind it.
+ *
+ * (The numbers are those of Documentation/mm/unmap.rst, which also has the
+ * laws for what is not built yet.)
+ */
+#ifndef __MM_UNMAP_INTERNAL_H
+#define __MM_UNMAP_INTERNAL_H
+
+#include <linux/jump_label.h>
+#include <linux/mm.h>
+#include <linux/rmap.h>
+#include <linux/unmap.h>
+
+#include "../internal.h"
+#include "compat.h"
+
+/**
+ * struct pte_run - a run of page-table entries
+ * @ptep: the first entry; its table is mapped, and locked by the caller
+ * @addr: the user address it translates
+ * @nr: how many entries, at least one
+ * @pte: the first entry's value; after unmap_run_clear() with the accessed
+ *	and dirty bits of all entries gathered in it
+ * @page: the page the first entry maps
+ *
+ * An entry that is not present but maps a page all the same (device
+ * exclusive) is always a run of one.
+ */
+struct pte_run {
+	pte_t *ptep;
+	unsigned long addr;
+	unsigned int nr;
+	pte_t pte;
+	struct page *page;
+};
+
+/**
+ * struct unmap_op - one folio being evicted from one VMA
+ * @folio: locked and referenced by the caller of try_to_unmap()
+ * @vma: its rmap lock (anon_vma or i_mmap) is held for read
+ * @flags: as handed to try_to_unmap()
+ */
+struct unmap_op {
+	struct folio *folio;
+	struct vm_area_struct *vma;
+	enum ttu_flags flags;
+};
+
+/* run.c: all of these with the page-table lock held. */
+void unmap_run_find(struct pte_run *run, struct folio *folio,
+		    struct vm_area_struct *vma);
+void unmap_run_clear(struct pte_run *run, struct vm_area_struct *vma);
+void unmap_run_put_back(struct pte_run *run, struct vm_area_struct *vma);
+void unmap_run_retire(struct pte_run *run, struct unmap_op *op, int counter);
+
+/* flush.c: with the page-table lock held. */
+void unmap_flush_run(struct pte_run *run, struct unmap_op *op);
+
+/*
+ * evict_*.c: a cleared and flushed run becomes its leftover.  Page-table lock
+ * held.  False: the run was put back, the walk must stop.
+ */
+bool unmap_evict_file(struct pte_run *run, struct unmap_op *op);
+bool unmap_evict_lazyfree(struct pte_run *run, struct unmap_op *op);
+
+/*
+ * control.c: the switch.  One static key a bit of
+ * /sys/kernel/mm/unmap/enabled, so a bit that is off costs a no-op.
+ */
+enum unmap_bit {
+	UNMAP_BIT_EVICT,
+	NR_UNMAP_BITS,
+};
+
+#ifdef CONFIG_UNMAP_DEFAULT_ON
+DECLARE_STATIC_KEY_TRUE(unmap_keys[NR_UNMAP_BITS]);
+#define unmap_enabled(bit)	static_branch_likely(&unmap_keys[bit])
+#else
+DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
+#define unmap_enabled(bit)	static_branch_unlikely(&unmap_keys[bit])
+#endif
+
+extern unsigned int unmap_max_run;
+
+/* stat.c: counts since boot, for /sys/kernel/mm/unmap/stat. */
+enum unmap_stat_item {
+	UNMAP_STAT_EVICT_ENTRIES,
+	UNMAP_STAT_PUT_BACK_RUNS,
+	UNMAP_STAT_PUT_BACK_ENTRIES,
+	UNMAP_STAT_FLUSHES,
+	UNMAP_STAT_FLUSHES_DEFERRED,
+	NR_UNMAP_STATS,
+};
+
+#define UNMAP_RUN_ORDERS	(const_ilog2(PTRS_PER_PTE) + 1)
+
+struct unmap_stats {
+	unsigned long item[NR_UNMAP_STATS];
+	unsigned long run_order[UNMAP_RUN_ORDERS];
+};
+
+DECLARE_PER_CPU(struct unmap_stats, unmap_stats);
+
+static inline void unmap_count(enum unmap_stat_item item, unsigned long nr)
+{
+	this_cpu_add(unmap_stats.item[item], nr);
+}
+
+/* A run was evicted: count it in the histogram of run lengths. */
+static inline void unmap_count_run(unsigned int nr)
+{
+	unmap_count(UNMAP_STAT_EVICT_ENTRIES, nr);
+	this_cpu_inc(unmap_stats.run_order[ilog2(nr)]);
+}
+
+int unmap_stat_show(char *buf);
+
+/* sabotage.c: laws broken on purpose, in kernels built for tests only. */
+enum unmap_sabotage {
+	UNMAP_SABOTAGE_PUT_BACK,	/* runs mix bits, put-back levels them */
+	UNMAP_SABOTAGE_TABLE_END,	/* runs go on past the table's end */
+	UNMAP_SABOTAGE_REDIRTY,		/* a dirtied lazyfree page is dropped */
+	UNMAP_SABOTAGE_EXTRA_REF,	/* a reference makes it swap-backed */
+	UNMAP_SABOTAGE_RSS,		/* a run counts as one page in rss */
+	UNMAP_SABOTAGE_MARKER,		/* one userfaultfd marker for a run */
+	UNMAP_SABOTAGE_FLUSH,		/* the TLB is left as it is */
+	NR_UNMAP_SABOTAGES,
+};
+
+#ifdef CONFIG_UNMAP_SABOTAGE
+bool unmap_sabotaged(enum unmap_sabotage way);
+#else
+static inline bool unmap_sabotaged(enum unmap_sabotage way)
+{
+	return false;
+}
+#endif
+
+#endif /* __MM_UNMAP_INTERNAL_H */

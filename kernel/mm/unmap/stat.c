@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counters: per CPU, never locked, added up when read.
+ *
+ * How many runs there were is not counted but added up from the histogram of
+ * their lengths.
+ */
+#include <linux/percpu.h>
+#include <linux/sysfs.h>
+
+#include "internal.h"
+
+DEFINE_PER_CPU(struct unmap_stats, unmap_stats);
+
+static const char * const stat_names[NR_UNMAP_STATS] = {
+	[UNMAP_STAT_EVICT_ENTRIES]	= "evict_entries",
+	[UNMAP_STAT_PUT_BACK_RUNS]	= "put_back_runs",
+	[UNMAP_STAT_PUT_BACK_ENTRIES]	= "put_back_entries",
+	[UNMAP_STAT_FLUSHES]		= "flushes",
+	[UNMAP_STAT_FLUSHES_DEFERRED]	= "flushes_deferred",
+};
+
+static void add_cpu(struct unmap_stats *sum, int cpu)
+{
+	struct unmap_stats *stats = per_cpu_ptr(&unmap_stats, cpu);
+	int i;
+
+	for (i = 0; i < NR_UNMAP_STATS; i++)
+		sum->item[i] += READ_ONCE(stats->item[i]);
+	for (i = 0; i < UNMAP_RUN_ORDERS; i++)
+		sum->run_order[i] += READ_ONCE(stats->run_order[i]);
+}
+
+static unsigned long sum_runs(const struct unmap_stats *sum)
+{
+	unsigned long runs = 0;
+	int order;
+
+	for (order = 0; order < UNMAP_RUN_ORDERS; order++)
+		runs += sum->run_order[order];
+	return runs;
+}
+
+/**
+ * unmap_stat_show - print all counters, one "name value" a line
+ * @buf: a page, as sysfs hands it out
+ *
+ * Not a snapshot: CPUs go on counting meanwhile.
+ *
+ * Return: the length of the text.
+ */
+int unmap_stat_show(char *buf)
+{
+	struct unmap_stats sum = {};
+	int cpu, i, len;
+
+	for_each_possible_cpu(cpu)
+		add_cpu(&sum, cpu);
+
+	len = sysfs_emit(buf, "evict_runs %lu\n", sum_runs(&sum));
+	for (i = 0; i < NR_UNMAP_STATS; i++)
+		len += sysfs_emit_at(buf, len, "%s %lu\n", stat_names[i],
+				     sum.item[i]);
+	for (i = 0; i < UNMAP_RUN_ORDERS; i++)
+		len += sysfs_emit_at(buf, len, "run_order_%d %lu\n", i,
+				     sum.run_order[i]);
+	return len;
+}

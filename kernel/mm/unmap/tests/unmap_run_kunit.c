@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finding, clearing and putting back runs, on a page table of our own.
+ *
+ * The table is two pages long, so that a run that goes on past the end of the
+ * first finds entries there that fit.  It belongs to init_mm: page-table
+ * checking leaves that alone.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/prandom.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "../internal.h"
+
+#define ORDER		4
+#define NR		BIT(ORDER)
+#define TABLE_ADDR	(16UL << PMD_SHIFT)
+#define TABLE_ORDER	1
+#define TABLE_ENTRIES	(PTRS_PER_PTE << TABLE_ORDER)
+
+struct unmap_run_test {
+	struct vm_area_struct vma;
+	struct folio *folio;
+	pte_t *table;
+	unsigned int max_run;
+};
+
+static int unmap_run_init(struct kunit *test)
+{
+	struct unmap_run_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->folio = folio_alloc(GFP_KERNEL, ORDER);
+	t->table = (pte_t *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, TABLE_ORDER);
+	t->vma.vm_mm = &init_mm;
+	t->vma.vm_start = TABLE_ADDR;
+	t->vma.vm_end = TABLE_ADDR + TABLE_ENTRIES * PAGE_SIZE;
+	t->max_run = unmap_max_run;
+	test->priv = t;
+	return t->folio && t->table ? 0 : -ENOMEM;
+}
+
+static void unmap_run_exit(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	if (!t)
+		return;
+	WRITE_ONCE(unmap_max_run, t->max_run);
+	free_pages((unsigned long)t->table, TABLE_ORDER);
+	if (t->folio)
+		folio_put(t->folio);
+}
+
+/* A read-only, old, clean entry for the folio's @i-th page. */
+static pte_t plain_pte(struct unmap_run_test *t, unsigned int i)
+{
+	pte_t pte = pfn_pte(folio_pfn(t->folio) + i, PAGE_READONLY);
+
+	return pte_clear_soft_dirty(pte_mkold(pte_mkclean(pte_wrprotect(pte))));
+}
+
+/* Map the folio's pages, and those that follow it, from entry @at on. */
+static void map_plain(struct unmap_run_test *t, unsigned int at, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		set_pte(t->table + at + i, plain_pte(t, i));
+}
+
+/* The run that starts at entry @at, which maps the folio's @i-th page. */
+static struct pte_run find(struct unmap_run_test *t, unsigned int at, unsigned int i)
+{
+	struct pte_run run = {
+		.ptep = t->table + at,
+		.addr = TABLE_ADDR + at * PAGE_SIZE,
+		.pte = ptep_get(t->table + at),
+		.page = folio_page(t->folio, i),
+	};
+
+	unmap_run_find(&run, t->folio, &t->vma);
+	return run;
+}
+
+/* Map the folio at the table's start, with @odd in place of entry @i. */
+static unsigned int nr_with_odd(struct unmap_run_test *t, unsigned int i, pte_t odd)
+{
+	map_plain(t, 0, NR);
+	set_pte(t->table + i, odd);
+	return find(t, 0, 0).nr;
+}
+
+static void unmap_run_takes_whole_folio(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 3, NR);
+	KUNIT_EXPECT_EQ(test, find(t, 3, 0).nr, NR);
+	KUNIT_EXPECT_EQ(test, find(t, 3 + 5, 5).nr, NR - 5);
+}
+
+static void unmap_run_of_one(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	struct folio *small = folio_alloc(GFP_KERNEL, 0);
+	struct pte_run run = { .ptep = t->table, .addr = TABLE_ADDR };
+
+	KUNIT_ASSERT_NOT_NULL(test, small);
+	set_pte(t->table, pfn_pte(folio_pfn(small), PAGE_READONLY));
+	set_pte(t->table + 1, pfn_pte(folio_pfn(small) + 1, PAGE_READONLY));
+	run.pte = ptep_get(t->table);
+	run.page = &small->page;
+	unmap_run_find(&run, small, &t->vma);
+	KUNIT_EXPECT_EQ(test, run.nr, 1);
+	folio_put(small);
+}
+
+static void unmap_run_ends_with_folio(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 0, 2 * NR);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, NR);
+}
+
+static void unmap_run_ends_with_table(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, PTRS_PER_PTE - 4, NR);
+	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE - 4, 0).nr, 4);
+	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE, 4).nr, NR - 4);
+}
+
+static void unmap_run_ends_with_vma(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 0, NR);
+	t->vma.vm_end = TABLE_ADDR + 7 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 7);
+}
+
+static void unmap_run_obeys_max_run(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 0, NR);
+	WRITE_ONCE(unmap_max_run, 5);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 5);
+	WRITE_ONCE(unmap_max_run, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+}
+
+static void unmap_run_ends_where_write_changes(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	pte_t pte = pte_mkwrite_novma(plain_pte(t, 6));
+
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+}
+
+static void unmap_run_ends_where_soft_dirty_changes(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	pte_t pte = pte_mksoft_dirty(plain_pte(t, 6));
+
+	if (!pte_soft_dirty(pte))
+		kunit_skip(test, "no soft-dirty bit in this kernel");
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+}
+
+static void unmap_run_ends_where_uffd_wp_changes(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	pte_t pte = pte_mkuffd_wp(plain_pte(t, 6));
+
+	if (!pte_uffd_wp(pte))
+		kunit_skip(test, "no userfaultfd-wp bit in this kernel");
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+}
+
+static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->folio) + 6);
+
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, __pte(0)), 6);
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, swp_entry_to_pte(entry)), 6);
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, plain_pte(t, 7)), 6);
+}
+
+static void unmap_run_of_nonpresent_is_one(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->folio));
+
+	nr_with_odd(t, 0, swp_entry_to_pte(entry));
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+}
+
+static void unmap_run_ignores_young_and_dirty(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	pte_t dirty = pte_clear_soft_dirty(pte_mkdirty(plain_pte(t, 6)));
+
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte_mkyoung(plain_pte(t, 6))), NR);
+	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, dirty), NR);
+}
+
+static void unmap_run_in_shadow_stack_is_one(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	if (!VM_SHADOW_STACK)
+		kunit_skip(test, "no shadow stacks in this kernel");
+	map_plain(t, 0, NR);
+	vm_flags_init(&t->vma, VM_SHADOW_STACK);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+}
+
+static void unmap_run_clear_gathers(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	struct pte_run run;
+	unsigned int i;
+
+	map_plain(t, 0, NR);
+	set_pte(t->table + 3, pte_clear_soft_dirty(pte_mkdirty(plain_pte(t, 3))));
+	set_pte(t->table + 9, pte_mkyoung(plain_pte(t, 9)));
+	run = find(t, 0, 0);
+	KUNIT_ASSERT_EQ(test, run.nr, NR);
+	unmap_run_clear(&run, &t->vma);
+
+	KUNIT_EXPECT_TRUE(test, pte_dirty(run.pte));
+	KUNIT_EXPECT_TRUE(test, pte_young(run.pte));
+	KUNIT_EXPECT_FALSE(test, pte_soft_dirty(run.pte));
+	KUNIT_EXPECT_FALSE(test, pte_write(run.pte));
+	for (i = 0; i < NR; i++)
+		KUNIT_EXPECT_TRUE(test, pte_none(ptep_get(t->table + i)));
+}
+
+/* An entry for the @i-th page with bits chosen at random. */
+static pte_t random_pte(struct unmap_run_test *t, unsigned int i, u32 bits)
+{
+	pte_t pte = plain_pte(t, i);
+
+	if (bits & BIT(0))
+		pte = pte_mkwrite_novma(pte);
+	if (bits & BIT(1))
+		pte = pte_mkdirty(pte);
+	pte = bits & BIT(2) ? pte_mksoft_dirty(pte) : pte_clear_soft_dirty(pte);
+	if (bits & BIT(3))
+		pte = pte_mkuffd_wp(pte);
+	if (bits & BIT(4))
+		pte = pte_mkyoung(pte);
+	return pte;
+}
+
+/* Law 3: all but young and dirty as it was, and those not lost. */
+static bool is_put_back(pte_t now, pte_t was)
+{
+	return pte_same(pte_mkold(pte_mkclean(now)),
+			pte_mkold(pte_mkclean(was))) &&
+	       !!pte_dirty(now) >= !!pte_dirty(was) &&
+	       !!pte_young(now) >= !!pte_young(was);
+}
+
+static void clear_and_put_back_all(struct unmap_run_test *t)
+{
+	struct pte_run run;
+	unsigned int i;
+
+	for (i = 0; i < NR; i += run.nr) {
+		run = find(t, i, i);
+		unmap_run_clear(&run, &t->vma);
+		unmap_run_put_back(&run, &t->vma);
+	}
+}
+
+static void unmap_run_put_back_is_exact(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	struct rnd_state rnd;
+	unsigned int round, i;
+	pte_t was[NR];
+	u32 bits = 0;
+
+	for (round = 0; round < 1000; round++) {
+		prandom_seed_state(&rnd, round);
+		for (i = 0; i < NR; i++) {
+			/* Change rarely, so that there are runs at all. */
+			if (!(prandom_u32_state(&rnd) % 4))
+				bits = prandom_u32_state(&rnd);
+			was[i] = random_pte(t, i, bits);
+			set_pte(t->table + i, was[i]);
+		}
+		clear_and_put_back_all(t);
+		for (i = 0; i < NR; i++)
+			KUNIT_ASSERT_TRUE_MSG(test,
+					      is_put_back(ptep_get(t->table + i), was[i]),
+					      "round %u, entry %u: %lx became %lx",
+					      round, i, (unsigned long)pte_val(was[i]),
+					      (unsigned long)pte_val(ptep_get(t->table + i)));
+	}
+}
+
+static struct kunit_case unmap_run_cases[] = {
+	KUNIT_CASE(unmap_run_takes_whole_folio),
+	KUNIT_CASE(unmap_run_of_one),
+	KUNIT_CASE(unmap_run_ends_with_folio),
+	KUNIT_CASE(unmap_run_ends_with_table),
+	KUNIT_CASE(unmap_run_ends_with_vma),
+	KUNIT_CASE(unmap_run_obeys_max_run),
+	KUNIT_CASE(unmap_run_ends_where_write_changes),
+	KUNIT_CASE(unmap_run_ends_where_soft_dirty_changes),
+	KUNIT_CASE(unmap_run_ends_where_uffd_wp_changes),
+	KUNIT_CASE(unmap_run_ends_where_nothing_is_mapped),
+	KUNIT_CASE(unmap_run_of_nonpresent_is_one),
+	KUNIT_CASE(unmap_run_ignores_young_and_dirty),
+	KUNIT_CASE(unmap_run_in_shadow_stack_is_one),
+	KUNIT_CASE(unmap_run_clear_gathers),
+	KUNIT_CASE(unmap_run_put_back_is_exact),
+	{}
+};
+
+static struct kunit_suite unmap_run_suite = {
+	.name = "unmap_run",
+	.init = unmap_run_init,
+	.exit = unmap_run_exit,
+	.test_cases = unmap_run_cases,
+};
+
+kunit_test_suite(unmap_run_suite);
+
+MODULE_DESCRIPTION("KUnit tests of finding, clearing and putting back runs");
+MODULE_LICENSE("GPL");
