@@ -123,6 +123,7 @@ static char *map_file(int fd, size_t len)
 	return mem;
 }
 
+/* Touch every page and say which folios they came in: large ones, or there is no case. */
 static struct census touch(const char *mem, size_t len)
 {
 	struct census census;
@@ -132,6 +133,9 @@ static struct census touch(const char *mem, size_t len)
 	census = take_census(mem, len);
 	if (census.pages != len / PAGE)
 		fail("only %lu of %zu pages are mapped", census.pages, len / PAGE);
+	if (census.pages < 8 * census.folios)
+		fail("read-ahead made %lu folios of %lu pages: too small", census.folios,
+		     census.pages);
 	return census;
 }
 
