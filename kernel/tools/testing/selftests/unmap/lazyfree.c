@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lazyfree memory (MADV_FREE) under reclaim.
+ *
+ * clean             what was freed and not touched again reads as zero, nothing is swapped
+ * rewritten         a range written again before reclaim keeps all its data (bug 7)
+ * partly_rewritten  every page of a folio written again keeps its data (bug 7)
+ * raced             what a concurrent writer stored last is what is read (bug 7)
+ * straddles_tables  a folio across two page tables goes; neighbours stay (bug 1, law 2)
+ * vma_ends_inside   a VMA that ends inside a folio bounds what is cleared (bug 1, law 2)
+ * two_vmas          a folio mapped through two VMAs goes from both (law 2)
+ * holes             entries missing inside a folio are not counted (bug 5, law 4)
+ * device_exclusive  entries that map a page without being present (bug 5)
+ * shared_with_child a folio mapped by two processes goes from both, then reads as zero
+ * mlocked           a locked range is not touched
+ * droppable         MAP_DROPPABLE memory may go although dirty, and is never swapped (law 5)
+ * pmd_mapped        a 2 MiB folio mapped by one entry is split and goes as a whole
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/mman.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "unmap_util.h"
+
+#define LEN	PMD
+#define PAGES	((long)(LEN / PAGE))
+#define NEAR	(16 * PAGE)
+
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE	0x08
+#endif
+
+FIXTURE(lazyfree) {
+	size_t folio;
+	char *mem;
+	long long freed, swapped;
+};
+
+FIXTURE_VARIANT(lazyfree) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(lazyfree, 4);
+SIZE_VARIANTS(lazyfree, 64);
+SIZE_VARIANTS(lazyfree, 1024);
+
+FIXTURE_SETUP(lazyfree)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->folio = variant->kib * KIB;
+	self->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	fill(self->mem, LEN, 1);
+	ASSERT_TRUE(folios_are(self->mem, LEN, variant->kib));
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
+	self->freed = vmstat("pglazyfreed");
+	self->swapped = vmstat("pswpout");
+}
+
+FIXTURE_TEARDOWN(lazyfree)
+{
+	end();
+}
+
+static long count_there(const void *mem, size_t len)
+{
+	return count_pages(mem, len, PM_PRESENT | PM_SWAP);
+}
+
+TEST_F(lazyfree, clean)
+{
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_there(self->mem, LEN));
+	EXPECT_EQ(PAGES, vmstat("pglazyfreed") - self->freed);
+	EXPECT_EQ(0, vmstat("pswpout") - self->swapped);
+	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
+}
+
+TEST_F(lazyfree, rewritten)
+{
+	fill(self->mem, LEN, 2);
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, vmstat("pglazyfreed") - self->freed);
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 2));
+}
+
+/* Pages of the range that hold neither what was written last nor, if lost is allowed, zero. */
+static long count_lost(const char *mem, size_t len, size_t every)
+{
+	long lost = 0;
+
+	for (size_t i = 0; i < len / PAGE; i++) {
+		const char *page = mem + i * PAGE;
+
+		if (i % every == 0)
+			lost += !page_is(page, fill_byte(i, 2));
+		else
+			lost += !page_is(page, fill_byte(i, 1)) && !page_is(page, 0);
+	}
+	return lost;
+}
+
+TEST_F(lazyfree, partly_rewritten)
+{
+	for (long i = 0; i < PAGES; i += 5)
+		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);
+	for (int pass = 0; pass < 3; pass++)
+		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_lost(self->mem, LEN, 5));
+}
+
+struct writer {
+	char *mem;
+	unsigned char seed;
+	bool done;
+};
+
+static void *write_all(void *arg)
+{
+	struct writer *writer = arg;
+
+	use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	fill(writer->mem, LEN, writer->seed);
+	__atomic_store_n(&writer->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+TEST_F(lazyfree, raced)
+{
+	for (unsigned char round = 2; round < 6; round++) {
+		struct writer writer = { .mem = self->mem, .seed = round };
+		pthread_t thread;
+
+		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, write_all, &writer));
+		while (!__atomic_load_n(&writer.done, __ATOMIC_ACQUIRE))
+			ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+		pthread_join(thread, NULL);
+		ASSERT_EQ(0, count_wrong(self->mem, LEN, round));
+	}
+}
+
+/* Move the first folio so that @before of its pages lie before a 2 MiB boundary. */
+static char *move_across(char *mem, size_t folio, long before)
+{
+	char *arena = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *to = arena + PMD - before * PAGE;
+
+	if (arena == MAP_FAILED)
+		return MAP_FAILED;
+	fill(to - NEAR, NEAR, 7);
+	fill(to + folio, NEAR, 8);
+	return mremap(mem, folio, folio, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+}
+
+static void check_gone(struct __test_metadata *_metadata, char *moved, size_t folio)
+{
+	EXPECT_EQ(0, count_there(moved, folio));
+	EXPECT_EQ(0, count_not_zero(moved, folio));
+	EXPECT_EQ(0, count_wrong(moved - NEAR, NEAR, 7));
+	EXPECT_EQ(0, count_wrong(moved + folio, NEAR, 8));
+}
+
+TEST_F(lazyfree, straddles_tables)
+{
+	const long pages = self->folio / PAGE;
+	const long before[] = { 1, pages - 1, pages / 2 };
+	const long nr = LEN / self->folio < 3 ? LEN / self->folio : 3;
+	long long runs = unmap_stat("evict_runs");
+	char *moved[3];
+
+	if (pages == 1)
+		SKIP(return, "a single page cannot straddle");
+	for (long i = 0; i < nr; i++) {
+		moved[i] = move_across(self->mem + i * self->folio, self->folio, before[i]);
+		ASSERT_NE(MAP_FAILED, moved[i]);
+		ASSERT_EQ(pages, count_pages(moved[i], self->folio, PM_PRESENT));
+		ASSERT_TRUE(!!(page_flags(moved[i] + PAGE) & KPF_TAIL));
+	}
+	reclaim_file(2 * LEN);
+	for (long i = 0; i < nr; i++)
+		check_gone(_metadata, moved[i], self->folio);
+	/* Every one of them takes one run in each table. */
+	if (variant->on)
+		EXPECT_LE(2 * nr, unmap_stat("evict_runs") - runs);
+}
+
+TEST_F(lazyfree, vma_ends_inside)
+{
+	const size_t kept = self->folio / 2;
+	char *next = self->mem + kept;
+
+	if (self->folio == PAGE)
+		SKIP(return, "no VMA ends inside a single page");
+	/* The rest of the folio's range is taken over by pages of another mapping. */
+	ASSERT_EQ(next, mmap(next, NEAR, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	fill(next, NEAR, 3);
+	reclaim_file(2 * LEN);
+	EXPECT_EQ(0, count_there(self->mem, kept));
+	EXPECT_EQ((long)(NEAR / PAGE), count_pages(next, NEAR, PM_PRESENT));
+	EXPECT_EQ(0, count_not_zero(self->mem, kept));
+	EXPECT_EQ(0, count_wrong(next, NEAR, 3));
+}
+
+TEST_F(lazyfree, two_vmas)
+{
+	/* Every folio is cut at its first page, in its middle, or at its last page. */
+	for (size_t i = 0; i < LEN / self->folio; i++) {
+		size_t cuts[] = { PAGE, self->folio / 2, self->folio - PAGE };
+
+		ASSERT_EQ(0, mprotect(self->mem + i * self->folio, cuts[i % 3] & -PAGE,
+				      PROT_READ));
+	}
+	reclaim_file(2 * LEN);
+	EXPECT_EQ(0, count_there(self->mem, LEN));
+	EXPECT_EQ(PAGES, vmstat("pglazyfreed") - self->freed);
+	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
+}
+
+TEST_F(lazyfree, holes)
+{
+	long long rss;
+
+	for (long i = 2; i < PAGES; i += 7)
+		ASSERT_EQ(0, madvise(self->mem + i * PAGE, PAGE, MADV_DONTNEED));
+	rss = status_pages("RssAnon") - count_there(self->mem, LEN);
+	reclaim_file(2 * LEN);
+	EXPECT_EQ(0, count_there(self->mem, LEN));
+	/* The counters of two CPUs may each be off by one batch. */
+	EXPECT_GE(64, llabs(status_pages("RssAnon") - rss));
+	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
+}
+
+/* As lib/test_hmm_uapi.h lays it out. */
+struct dmirror_cmd {
+	__u64 addr;
+	__u64 ptr;
+	__u64 npages;
+	__u64 cpages;
+	__u64 faults;
+};
+
+#define DMIRROR_EXCLUSIVE	_IOWR('H', 0x05, struct dmirror_cmd)
+
+TEST_F(lazyfree, device_exclusive)
+{
+	static char mirror[LEN] __attribute__((aligned(4096)));
+	struct dmirror_cmd cmd = {
+		.addr = (uintptr_t)self->mem,
+		.ptr = (uintptr_t)mirror,
+		.npages = 1,
+	};
+	int fd = open("/dev/hmm_dmirror0", O_RDWR);
+	long long rss;
+
+	if (fd < 0)
+		SKIP(return, "no /dev/hmm_dmirror0 (CONFIG_TEST_HMM)");
+	for (cmd.addr += PAGE; cmd.addr < (uintptr_t)self->mem + LEN; cmd.addr += 5 * PAGE)
+		if (ioctl(fd, DMIRROR_EXCLUSIVE, &cmd) && cmd.addr % self->folio == 0)
+			TH_LOG("no exclusive access to %llx", (unsigned long long)cmd.addr);
+	rss = status_pages("RssAnon") - PAGES;
+	reclaim_file(2 * LEN);
+	close(fd);
+	/* Exclusive access dirties a page: what is left holds its old data, the rest is zero. */
+	EXPECT_GE(64, llabs(status_pages("RssAnon") - rss - (long long)count_there(self->mem, LEN)));
+	for (long i = 0; i < PAGES; i++) {
+		const char *page = self->mem + i * PAGE;
+
+		ASSERT_TRUE(page_is(page, 0) || page_is(page, fill_byte(i, 1)));
+	}
+}
+
+TEST_F(lazyfree, shared_with_child)
+{
+	int pipes[2], status;
+	char token;
+	pid_t child;
+
+	ASSERT_EQ(0, pipe(pipes));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		close(pipes[1]);
+		token = read(pipes[0], &token, 1);
+		_exit(count_there(self->mem, LEN) || count_not_zero(self->mem, LEN));
+	}
+	reclaim_file(2 * LEN);
+	EXPECT_EQ(0, count_there(self->mem, LEN));
+	EXPECT_EQ(PAGES, vmstat("pglazyfreed") - self->freed);
+	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
+	close(pipes[1]);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_F(lazyfree, mlocked)
+{
+	ASSERT_EQ(0, mlock(self->mem, LEN));
+	EXPECT_EQ(-1, madvise(self->mem, LEN, MADV_PAGEOUT));
+	reclaim_file(2 * LEN);
+	EXPECT_EQ(PAGES, count_pages(self->mem, LEN, PM_PRESENT));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+}
+
+TEST_F(lazyfree, droppable)
+{
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_DROPPABLE | MAP_ANONYMOUS, -1);
+
+	if (mem == MAP_FAILED)
+		SKIP(return, "no MAP_DROPPABLE");
+	fill(mem, LEN, 2);
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_there(mem, LEN));
+	EXPECT_EQ(0, vmstat("pswpout") - self->swapped);
+	EXPECT_EQ(0, count_not_zero(mem, LEN));
+}
+
+FIXTURE(lazyfree_pmd) {
+	char *mem;
+};
+
+FIXTURE_VARIANT(lazyfree_pmd) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(lazyfree_pmd, 2048);
+
+FIXTURE_SETUP(lazyfree_pmd)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->mem = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	fill(self->mem, 2 * PMD, 1);
+	ASSERT_TRUE(folios_are(self->mem, 2 * PMD, 2048));
+	ASSERT_LE(4096, read_field("/proc/self/smaps_rollup", "AnonHugePages:"));
+	ASSERT_EQ(0, madvise(self->mem, 2 * PMD, MADV_FREE));
+}
+
+FIXTURE_TEARDOWN(lazyfree_pmd)
+{
+	end();
+}
+
+TEST_F(lazyfree_pmd, pmd_mapped)
+{
+	long long freed = vmstat("pglazyfreed");
+
+	ASSERT_EQ(0, madvise(self->mem, 2 * PMD, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_there(self->mem, 2 * PMD));
+	EXPECT_EQ((long)(2 * PMD / PAGE), vmstat("pglazyfreed") - freed);
+	EXPECT_EQ(0, count_not_zero(self->mem, 2 * PMD));
+}
+
+TEST_F(lazyfree_pmd, rewritten)
+{
+	for (size_t i = 3; i < PMD / PAGE; i += 100)
+		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);
+	for (int pass = 0; pass < 2; pass++)
+		ASSERT_EQ(0, madvise(self->mem, 2 * PMD, MADV_PAGEOUT));
+	for (size_t i = 3; i < PMD / PAGE; i += 100)
+		EXPECT_TRUE(page_is(self->mem + i * PAGE, fill_byte(i, 2)));
+}
+
+TEST_HARNESS_MAIN
