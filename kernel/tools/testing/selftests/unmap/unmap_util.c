@@ -418,11 +418,23 @@ bool swap_is_on(void)
 
 /* Files on XFS. */
 
-int xfs_file(size_t len, unsigned char seed)
+static bool write_file(int fd, size_t len, unsigned char seed, size_t chunk)
+{
+	char *data = malloc(len);
+	bool done = data;
+
+	if (data)
+		fill(data, len, seed);
+	for (size_t at = 0; done && at < len; at += chunk)
+		done = pwrite(fd, data + at, chunk, at) == (ssize_t)chunk;
+	free(data);
+	return done && !fsync(fd);
+}
+
+int xfs_file(size_t len, unsigned char seed, unsigned long kib)
 {
 	char path[] = "/mnt/unmap-XXXXXX";
 	struct statfs fs;
-	char *data;
 	int fd;
 
 	if (statfs("/mnt", &fs) || fs.f_type != XFS_MAGIC)
@@ -431,15 +443,15 @@ int xfs_file(size_t len, unsigned char seed)
 	if (fd < 0)
 		return -1;
 	unlink(path);
-	data = malloc(len);
-	fill(data, len, seed);
-	if (write(fd, data, len) != (ssize_t)len || fsync(fd)) {
-		close(fd);
-		fd = -1;
-	}
-	free(data);
+	if (write_file(fd, len, seed, kib * KIB))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void drop_caches(void)
+{
 	write_text("/proc/sys/vm/drop_caches", "1");
-	return fd;
 }
 
 /* Start and end of a test. */

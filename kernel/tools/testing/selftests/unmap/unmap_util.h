@@ -103,8 +103,12 @@ long long cgroup_stat(const char *name);
 bool swap_is_on(void);
 bool swap_has_room(size_t bytes);
 
-/* A file of @len bytes on /mnt, filled, clean, not cached; -1 without one. */
-int xfs_file(size_t len, unsigned char seed);
+/*
+ * A filled and clean file of @len bytes on /mnt, cached in folios of @kib KiB (that
+ * is the size it is written in); -1 where /mnt is not XFS.
+ */
+int xfs_file(size_t len, unsigned char seed, unsigned long kib);
+void drop_caches(void);
 
 /* Write protection through userfaultfd; a protected write raises SIGBUS. */
 int uffd_open(void *mem, size_t len);
