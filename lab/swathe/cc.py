@@ -3,6 +3,7 @@
 
 import functools
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from swathe import proc
 from swathe.errors import CheckFailed
 from swathe.paths import BUILD
 
+MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
 FLAGS = ("-static", "-O2", "-Wall", "-Wextra")
 
 
@@ -19,20 +21,32 @@ def compiler() -> str:
     return proc.run(["gcc", "--version"], quiet=True).output.splitlines()[0]
 
 
-def compile_program(source: Path, flags: Sequence[str] = (), depends: Sequence[Path] = ()) -> Path:
-    """The static program made from one C file; depends are the headers it includes."""
+def compile_program(
+    sources: Sequence[Path], flags: Sequence[str] = (), headers: Sequence[Path] = ()
+) -> Path:
+    """The static program made from C files, named like the first; headers are what they include."""
     digest = hashlib.sha256(" ".join([compiler(), *FLAGS, *flags]).encode())
-    for path in [source, *sorted(depends)]:
+    for path in [*sources, *sorted(headers)]:
         digest.update(path.read_bytes())
-    program = BUILD / "bin" / digest.hexdigest()[:16] / source.stem
+    program = BUILD / "bin" / digest.hexdigest()[:16] / sources[0].stem
     if program.is_file():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     partial = program.with_suffix(".tmp")
-    argv = ["gcc", *FLAGS, *flags, "-o", str(partial), str(source)]
+    argv = ["gcc", *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:
         errors = [line for line in done.output.splitlines() if "error" in line]
-        raise CheckFailed(f"{source.name} does not compile: {(errors or [done.output])[0]}")
+        reason = errors[0] if errors else proc.last_line(done.output)
+        raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
     partial.rename(program)
     return program
+
+
+def programs(directory: Path, flags: Sequence[str] = ()) -> dict[str, Path]:
+    """Every program of a directory: a C file with a main(), linked with those that have none."""
+    files = sorted(directory.glob("*.c"))
+    mains = [path for path in files if MAIN.search(path.read_text())]
+    shared = [path for path in files if path not in mains]
+    headers = sorted(directory.glob("*.h"))
+    return {path.stem: compile_program([path, *shared], flags, headers) for path in mains}

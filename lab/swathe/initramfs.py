@@ -64,7 +64,7 @@ def describe(files: Mapping[str, Path]) -> str:
 
 def gather(job: Job, stage: Path) -> dict[str, Path]:
     """All files of a guest under short names in stage: the tool's list knows no quoting."""
-    given = {"/init": cc.compile_program(GUEST_INIT), "/bin/busybox": BUSYBOX, **job.files}
+    given = {"/init": cc.compile_program([GUEST_INIT]), "/bin/busybox": BUSYBOX, **job.files}
     texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
     found = {}
     for index, name in enumerate(sorted(given.keys() | texts.keys())):

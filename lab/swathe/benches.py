@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The benches: which cases each has, what it needs, and what its figures leave out."""
+
+from dataclasses import dataclass
+
+from swathe.errors import UsageError
+
+ALWAYS_EXCLUDED = "idle time, wall time"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One program of workloads/, called once for each case."""
+
+    name: str
+    summary: str
+    cases: tuple[str, ...]
+    excludes: str
+    memory: str = "4G"
+    disk: str = "2G"
+    full_memory: str = "4G"
+    full_disk: str = "2G"
+
+
+BENCHES = (
+    Bench(
+        "lazyfree",
+        "MADV_PAGEOUT of 128 MiB of MADV_FREE'd folios, by folio size",
+        ("4K", "64K", "1024K"),
+        "allocating and clearing the pages, MADV_FREE itself",
+    ),
+    Bench(
+        "filemap",
+        "reclaim of a mapped file on XFS in large folios",
+        ("pageout", "reclaim"),
+        "reading the file, faulting its pages in",
+        memory="4G",
+        disk="2G",
+        full_memory="14G",
+        full_disk="16G",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A bench and those of its cases that are wanted."""
+
+    bench: Bench
+    cases: tuple[str, ...]
+
+
+def listing() -> str:
+    """All names, for help and for errors."""
+    return "\n".join(f"  {b.name:10} {' '.join(b.cases):20} {b.summary}" for b in BENCHES)
+
+
+def choose(names: list[str]) -> list[Choice]:
+    """What NAME or NAME:CASE arguments mean; none means everything, in the table's order."""
+    wanted: dict[str, list[str]] = {}
+    known = {bench.name: bench for bench in BENCHES}
+    for name in names or list(known):
+        head, _, case = name.partition(":")
+        if head not in known:
+            raise UsageError(f"there is no bench {head!r}; the benches are: {', '.join(known)}")
+        bench = known[head]
+        if case and case not in bench.cases:
+            raise UsageError(
+                f"bench {head} has no case {case!r}; its cases are: {', '.join(bench.cases)}"
+            )
+        wanted.setdefault(head, []).extend([case] if case else bench.cases)
+    return [
+        Choice(bench, tuple(case for case in bench.cases if case in wanted[bench.name]))
+        for bench in BENCHES
+        if bench.name in wanted
+    ]

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Read TAP and KTAP, the formats of kselftest and KUnit.
+
+Only leaves count: a suite's own line says whether its subtests agree with its
+plan. A document without tests, with fewer or more tests than its plan says,
+or one that stops in the middle, has a failed test more than it shows.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+LINE = re.compile(r"^(?P<indent> *)(?:# )?(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
+NESTED_LINE = re.compile(r"^(?P<indent> +)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
+PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
+TOTALS = re.compile(r"^# (?:Totals|Planned)")
+BAIL = re.compile(r"^Bail out!\s*(.*)$")
+
+
+class Verdict(Enum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Test:
+    """One leaf test; detail is the reason of a skip or failure."""
+
+    name: str
+    verdict: Verdict
+    detail: str = ""
+
+
+@dataclass
+class Level:
+    """One level of nesting while it is being read."""
+
+    indent: int
+    plan: int | None = None
+    seen: int = 0
+
+
+def split_rest(rest: str) -> tuple[str, str]:
+    """The name and the directive of a result line."""
+    name, _, directive = rest.partition(" #")
+    name = name.strip().removeprefix("-").strip()
+    return name, directive.strip()
+
+
+def verdict_of(failed: bool, directive: str) -> Verdict:
+    word = directive.split(" ")[0].upper() if directive else ""
+    if word == "SKIP":
+        return Verdict.SKIPPED
+    if word in ("TODO", "XFAIL"):
+        return Verdict.SKIPPED if failed else Verdict.PASSED
+    return Verdict.FAILED if failed else Verdict.PASSED
+
+
+class Reader:
+    """Collects leaf tests of one document; prefix names its source."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.levels = [Level(0)]
+        self.tests: list[Test] = []
+        self.skip_all: str | None = None
+
+    def fail(self, name: str, detail: str) -> None:
+        self.tests.append(Test(f"{self.prefix}: {name}", Verdict.FAILED, detail))
+
+    def level(self, indent: int) -> Level:
+        """The level at this indentation, opened if it is new."""
+        while self.levels[-1].indent > indent:
+            self.close(self.levels.pop())
+        if self.levels[-1].indent < indent:
+            self.levels.append(Level(indent))
+        return self.levels[-1]
+
+    def close(self, level: Level) -> None:
+        if level.plan is not None and level.plan != level.seen:
+            self.fail("plan", f"{level.seen} tests ran instead of {level.plan}")
+
+    def result(self, match: re.Match[str]) -> None:
+        """A result line: a leaf, or the summary of the deeper level that just ended."""
+        indent = len(match["indent"])
+        had_children = self.levels[-1].indent > indent
+        level = self.level(indent)
+        level.seen += 1
+        name, directive = split_rest(match["rest"])
+        verdict = verdict_of(bool(match["not"]), directive)
+        full = f"{self.prefix}: {name or match['number']}"
+        if not had_children:
+            self.tests.append(Test(full, verdict, directive))
+        elif verdict is Verdict.FAILED and not self.any_failed():
+            self.tests.append(Test(full, verdict, "the suite failed, its tests did not"))
+
+    def any_failed(self) -> bool:
+        return any(test.verdict is Verdict.FAILED for test in self.tests)
+
+    def line(self, line: str) -> None:
+        if match := PLAN.match(line):
+            if match["skip"] is not None:
+                self.skip_all = match["skip"]
+            else:
+                self.level(len(match["indent"])).plan = int(match["count"])
+        elif match := NESTED_LINE.match(line) or LINE.match(line):
+            self.result(match)
+        elif match := BAIL.match(line):
+            self.fail("bail out", match[1])
+
+    def end(self) -> list[Test]:
+        while self.levels:
+            self.close(self.levels.pop())
+        if self.skip_all is not None and not self.tests:
+            self.tests.append(Test(self.prefix, Verdict.SKIPPED, self.skip_all))
+        if not self.tests:
+            self.fail("no tests", "the output holds no test results")
+        return self.tests
+
+
+def parse(text: str, prefix: str) -> list[Test]:
+    """All leaf tests of one document."""
+    reader = Reader(prefix)
+    for line in lines(text):
+        reader.line(line)
+    return reader.end()
+
+
+def lines(text: str) -> Iterator[str]:
+    """Lines with kernel time stamps removed, tabs as KTAP's four spaces."""
+    for line in text.splitlines():
+        yield re.sub(r"^\[ *\d+\.\d+\] ?", "", line).expandtabs(4).rstrip()
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many tests passed, failed and were skipped."""
+
+    passed: int
+    failed: int
+    skipped: int
+
+    @property
+    def ok(self) -> bool:
+        return self.failed == 0 and self.passed > 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def count(tests: list[Test]) -> Count:
+    verdicts = [test.verdict for test in tests]
+    return Count(
+        verdicts.count(Verdict.PASSED),
+        verdicts.count(Verdict.FAILED),
+        verdicts.count(Verdict.SKIPPED),
+    )
