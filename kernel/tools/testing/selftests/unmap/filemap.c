@@ -89,7 +89,7 @@ static int map_flags(enum kind kind)
 static void touch(const char *mem, size_t len)
 {
 	for (size_t i = 0; i < len; i += PAGE)
-		*(const volatile char *)(mem + i);
+		READ_ONCE(mem[i]);
 }
 
 FIXTURE_SETUP(filemap)

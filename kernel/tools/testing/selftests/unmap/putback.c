@@ -3,12 +3,14 @@
  * A run that cannot be unmapped is put back exactly (law 3).  An extra reference,
  * held by a pipe, or a page written again makes unmapping a lazyfree folio fail.
  *
- * extra_reference    the folio stays lazyfree: freed once the reference is gone, not swapped (bug 6)
+ * extra_reference    the folio stays lazyfree: once the reference is gone it is freed,
+ *                    not swapped (bug 6)
  * all_referenced     the same when every folio fails
  * soft_dirty         each page is as soft-dirty as before, referenced folio (bug 3)
  * soft_dirty_redirty the same where the run fails because a page was written (bug 3)
  * uffd_wp            each page is as write-protected as before, to the eye and to a write (bug 4)
- * no_write_upgrade   what a child shares stays read-only for the parent (bug 2)
+ * no_write_upgrade*  what a child shares stays read-only for the parent, where the first
+ *                    half, the second half, or every other page is shared (bug 2)
  * droppable          a referenced droppable folio stays, data and all (law 5)
  */
 #define _GNU_SOURCE
@@ -141,7 +143,7 @@ TEST_F(putback, all_referenced)
 	check_extra_reference(_metadata, self, variant->on, 1);
 }
 
-/* Clear soft-dirty everywhere, then set it on the pages that @odd picks. */
+/* Clear soft-dirty everywhere, then set it on every @every'th page. */
 static void make_soft_dirty(char *mem, int every)
 {
 	write_text("/proc/self/clear_refs", "4");

@@ -154,8 +154,8 @@ static void remember_size(const char *path)
 	if (!mode || !end || end - mode > 15)
 		return;
 	*end = '\0';
-	strcpy(sizes_before[nr_sizes].mode, mode + 1);
-	strcpy(sizes_before[nr_sizes].path, path);
+	snprintf(sizes_before[nr_sizes].mode, sizeof(sizes_before[0].mode), "%s", mode + 1);
+	snprintf(sizes_before[nr_sizes].path, sizeof(sizes_before[0].path), "%s", path);
 	nr_sizes++;
 }
 
@@ -533,16 +533,18 @@ static void catch_sigbus(int sig)
 
 bool try_write(char *addr, unsigned char byte)
 {
-	struct sigaction catch = { .sa_handler = catch_sigbus }, before;
-	volatile bool done = false;
+	static struct sigaction before;
+	static bool done;
+	struct sigaction catch = { .sa_handler = catch_sigbus };
 
+	done = false;
 	sigaction(SIGBUS, &catch, &before);
 	if (!sigsetjmp(on_sigbus, 1)) {
-		*(volatile char *)addr = byte;
-		done = true;
+		WRITE_ONCE(*addr, byte);
+		WRITE_ONCE(done, true);
 	}
 	sigaction(SIGBUS, &before, NULL);
-	return done;
+	return READ_ONCE(done);
 }
 
 /* The kernel log. */

@@ -12,6 +12,12 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#ifndef BIT_ULL
+#define BIT_ULL(nr)	(1ULL << (nr))
+#endif
+#define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
+
 #define PAGE	4096UL
 #define KIB	1024UL
 #define MIB	(1024 * KIB)
@@ -21,18 +27,18 @@
 #define UNMAP_EVICT	1UL
 
 /* /proc/self/pagemap */
-#define PM_SOFT_DIRTY	(1ULL << 55)
-#define PM_UFFD_WP	(1ULL << 57)
-#define PM_FILE		(1ULL << 61)
-#define PM_SWAP		(1ULL << 62)
-#define PM_PRESENT	(1ULL << 63)
-#define PM_PFN(entry)	((entry) & ((1ULL << 55) - 1))
+#define PM_SOFT_DIRTY	BIT_ULL(55)
+#define PM_UFFD_WP	BIT_ULL(57)
+#define PM_FILE		BIT_ULL(61)
+#define PM_SWAP		BIT_ULL(62)
+#define PM_PRESENT	BIT_ULL(63)
+#define PM_PFN(entry)	((entry) & (BIT_ULL(55) - 1))
 
 /* /proc/kpageflags */
-#define KPF_MAPPED	(1ULL << 11)
-#define KPF_SWAPBACKED	(1ULL << 14)
-#define KPF_TAIL	(1ULL << 16)
-#define KPF_MLOCKED	(1ULL << 33)
+#define KPF_MAPPED	BIT_ULL(11)
+#define KPF_SWAPBACKED	BIT_ULL(14)
+#define KPF_TAIL	BIT_ULL(16)
+#define KPF_MLOCKED	BIT_ULL(33)
 
 /* Files. */
 bool write_text(const char *path, const char *text);

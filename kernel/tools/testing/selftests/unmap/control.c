@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/mm/unmap: what it shows, takes and refuses.
+ *
+ * shows          the mask is printed as 0x%04x
+ * accepts        0, 1, hexadecimal, y and n
+ * refuses        anything else, with EINVAL and no effect
+ * max_run        1 to 512, nothing else
+ * run_of_one     with max_run 1 contents are right and every run has one entry
+ * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
+ * flipped        switching back and forth under reclaim loses nothing
+ * stat_lines     every line is a name and a number, all documented names are there
+ * permissions    settings are for root to write, counters for root to read
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "unmap_util.h"
+
+#define ENABLED	UNMAP_SYSFS "enabled"
+#define MAX_RUN	UNMAP_SYSFS "max_run"
+#define STAT	UNMAP_SYSFS "stat"
+
+#define LEN	PMD
+#define PAGES	((long)(LEN / PAGE))
+
+FIXTURE(control) {
+	char enabled[16];
+	char max_run[16];
+};
+
+FIXTURE_SETUP(control)
+{
+	const char *missing;
+
+	if (access(ENABLED, F_OK))
+		SKIP(return, "this kernel has no mm/unmap");
+	missing = begin(64, true);
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_TRUE(read_text(ENABLED, self->enabled, sizeof(self->enabled)));
+	ASSERT_TRUE(read_text(MAX_RUN, self->max_run, sizeof(self->max_run)));
+}
+
+FIXTURE_TEARDOWN(control)
+{
+	write_text(MAX_RUN, self->max_run);
+	end();
+}
+
+/* 0, or the errno of writing @text to @path. */
+static int write_error(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+TEST_F(control, shows)
+{
+	char text[16];
+
+	ASSERT_EQ(0, write_error(ENABLED, "1"));
+	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
+	EXPECT_STREQ("0x0001\n", text);
+	ASSERT_EQ(0, write_error(ENABLED, "0"));
+	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
+	EXPECT_STREQ("0x0000\n", text);
+}
+
+TEST_F(control, accepts)
+{
+	const struct {
+		const char *text;
+		long on;
+	} cases[] = {
+		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 1 }, { "N\n", 0 }, { "Y\n", 1 },
+		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "1\n", 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT_EQ(0, write_error(ENABLED, cases[i].text));
+		EXPECT_EQ(cases[i].on, read_field(ENABLED, "") & 1) {
+			TH_LOG("after writing '%s'", cases[i].text);
+		}
+	}
+}
+
+TEST_F(control, refuses)
+{
+	static const char * const texts[] = {
+		"maybe", "-1", "0x10000", "1 1", "1x", "99999999999", "x"
+	};
+
+	ASSERT_EQ(0, write_error(ENABLED, "1"));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		EXPECT_EQ(EINVAL, write_error(ENABLED, texts[i])) {
+			TH_LOG("after writing '%s'", texts[i]);
+		}
+	}
+	EXPECT_EQ(1, read_field(ENABLED, ""));
+}
+
+TEST_F(control, max_run)
+{
+	static const char * const good[] = { "1", "2", "3", "511", "512", "0x10" };
+	static const char * const bad[] = { "0", "513", "-1", "many", "4294967297" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		EXPECT_EQ(0, write_error(MAX_RUN, good[i]));
+		EXPECT_EQ(strtol(good[i], NULL, 0), read_field(MAX_RUN, ""));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(EINVAL, write_error(MAX_RUN, bad[i]));
+	EXPECT_EQ(16, read_field(MAX_RUN, ""));
+}
+
+static char *lazyfree(void)
+{
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	fill(mem, LEN, 1);
+	return madvise(mem, LEN, MADV_FREE) ? NULL : mem;
+}
+
+/* With runs of at most @limit, each 64 KiB folio takes @expected runs. */
+static void check_limit(struct __test_metadata *_metadata, const char *limit, long expected)
+{
+	long long runs = unmap_stat("evict_runs"), entries = unmap_stat("evict_entries");
+	char *mem = lazyfree();
+
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, write_error(MAX_RUN, limit));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_pages(mem, LEN, PM_PRESENT | PM_SWAP));
+	EXPECT_EQ(0, count_not_zero(mem, LEN));
+	EXPECT_EQ(PAGES, unmap_stat("evict_entries") - entries);
+	EXPECT_EQ(PAGES / 16 * expected, unmap_stat("evict_runs") - runs);
+}
+
+TEST_F(control, run_of_one)
+{
+	check_limit(_metadata, "1", 16);
+}
+
+TEST_F(control, run_of_three)
+{
+	check_limit(_metadata, "3", 6);
+}
+
+/* Switch back and forth until killed. */
+static void flip(void)
+{
+	for (;;) {
+		write_text(ENABLED, "0");
+		write_text(ENABLED, "1");
+	}
+}
+
+TEST_F(control, flipped)
+{
+	pid_t child = fork();
+
+	ASSERT_LE(0, child);
+	if (!child)
+		flip();
+	for (int round = 0; round < 10; round++) {
+		char *mem = lazyfree();
+
+		ASSERT_NE(NULL, mem);
+		for (long i = 0; i < PAGES; i += 40)
+			memset(mem + i * PAGE, 77, PAGE);
+		ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
+		for (long i = 0; i < PAGES; i += 40)
+			EXPECT_TRUE(page_is(mem + i * PAGE, 77));
+		munmap(mem, LEN);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+TEST_F(control, stat_lines)
+{
+	static const char * const names[] = {
+		"evict_runs", "evict_entries", "put_back_runs", "put_back_entries", "flushes",
+		"flushes_deferred"
+	};
+	FILE *file = fopen(STAT, "r");
+	char name[64], line[128];
+	unsigned long long value;
+
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file))
+		EXPECT_EQ(2, sscanf(line, "%63[a-z0-9_] %llu\n", name, &value));
+	fclose(file);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		EXPECT_LE(0, unmap_stat(names[i]));
+	EXPECT_LE(0, unmap_stat("run_order_0"));
+	EXPECT_LE(0, unmap_stat("run_order_9"));
+}
+
+static int mode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -1 : (int)(st.st_mode & 0777);
+}
+
+TEST_F(control, permissions)
+{
+	EXPECT_EQ(0644, mode_of(ENABLED));
+	EXPECT_EQ(0644, mode_of(MAX_RUN));
+	EXPECT_EQ(0400, mode_of(STAT));
+	EXPECT_NE(0, write_error(STAT, "1"));
+}
+
+TEST_HARNESS_MAIN
