@@ -5,6 +5,7 @@ import argparse
 import errno
 import importlib
 import os
+import signal
 import sys
 
 from swathe import ui
@@ -63,8 +64,14 @@ def sentence(error: SwatheError | OSError) -> tuple[str, int]:
     return f"{error.strerror or error}{where}", 3
 
 
+def terminated(number: int, _frame: object) -> None:
+    """Being told to end is no reason to leave a guest or half a file behind."""
+    sys.exit(128 + number)
+
+
 def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, terminated)
     try:
         status: int = args.main(args)
     except (SwatheError, OSError) as error:

@@ -36,7 +36,7 @@ def compile_program(
     argv = ["gcc", *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:
-        errors = [line for line in done.output.splitlines() if "error" in line]
+        errors = [line for line in done.output.splitlines() if " error: " in line]
         reason = errors[0] if errors else proc.last_line(done.output)
         raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
     partial.rename(program)

@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,5 +57,14 @@ def scratch(prefix: str) -> Iterator[Path]:
     """A temporary directory below build/, on the same file system as what it becomes."""
     parent = BUILD / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{prefix}.", dir=parent) as name:
+    sweep(parent)
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}.{os.getpid()}.", dir=parent) as name:
         yield Path(name)
+
+
+def sweep(parent: Path) -> None:
+    """Remove what processes left behind that were killed; the name tells whose it was."""
+    for path in parent.iterdir():
+        owner = path.name.split(".")[1] if path.name.count(".") >= 2 else ""
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(path, ignore_errors=True)

@@ -13,6 +13,7 @@ from swathe.paths import BUILD, locked, scratch
 
 KERNELS = ("6.12",)
 SOURCES = BUILD / "src"
+INSTALLED = Path("/usr/src")
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,15 @@ def from_package(kernel: str) -> Source:
     fitting = [source for source in unpacked if source.version.series == kernel]
     if fitting:
         return max(fitting, key=lambda source: source.version)
-    installed = Path(f"/usr/src/linux-source-{kernel}.tar.xz")
+    installed = INSTALLED / f"linux-source-{kernel}.tar.xz"
     if installed.is_file():
         return unpack(installed, SOURCES, kernel)
     with scratch("fetch") as directory:
         deb = fetch_deb(f"linux-source-{kernel}", directory)
         proc.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
-        tarball = directory / installed.relative_to("/")
+        tarball = directory / "usr" / "src" / installed.name
         if not tarball.is_file():
-            raise CheckFailed(f"{deb.name} does not hold {installed}")
+            raise CheckFailed(f"{deb.name} does not hold {installed.name}")
         return unpack(tarball, SOURCES, kernel)
 
 

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-LINE = re.compile(r"^(?P<indent> *)(?:# )?(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
-NESTED_LINE = re.compile(r"^(?P<indent> +)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
+LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
 PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
-TOTALS = re.compile(r"^# (?:Totals|Planned)")
 BAIL = re.compile(r"^Bail out!\s*(.*)$")
 
 
@@ -38,6 +36,7 @@ class Level:
     """One level of nesting while it is being read."""
 
     indent: int
+    failed_before: int = 0
     plan: int | None = None
     seen: int = 0
 
@@ -75,7 +74,7 @@ class Reader:
         while self.levels[-1].indent > indent:
             self.close(self.levels.pop())
         if self.levels[-1].indent < indent:
-            self.levels.append(Level(indent))
+            self.levels.append(Level(indent, self.failed()))
         return self.levels[-1]
 
     def close(self, level: Level) -> None:
@@ -85,19 +84,19 @@ class Reader:
     def result(self, match: re.Match[str]) -> None:
         """A result line: a leaf, or the summary of the deeper level that just ended."""
         indent = len(match["indent"])
-        had_children = self.levels[-1].indent > indent
+        children = [level for level in self.levels if level.indent > indent]
         level = self.level(indent)
         level.seen += 1
         name, directive = split_rest(match["rest"])
         verdict = verdict_of(bool(match["not"]), directive)
         full = f"{self.prefix}: {name or match['number']}"
-        if not had_children:
+        if not children:
             self.tests.append(Test(full, verdict, directive))
-        elif verdict is Verdict.FAILED and not self.any_failed():
+        elif verdict is Verdict.FAILED and self.failed() == children[0].failed_before:
             self.tests.append(Test(full, verdict, "the suite failed, its tests did not"))
 
-    def any_failed(self) -> bool:
-        return any(test.verdict is Verdict.FAILED for test in self.tests)
+    def failed(self) -> int:
+        return sum(test.verdict is Verdict.FAILED for test in self.tests)
 
     def line(self, line: str) -> None:
         if match := PLAN.match(line):
@@ -105,7 +104,7 @@ class Reader:
                 self.skip_all = match["skip"]
             else:
                 self.level(len(match["indent"])).plan = int(match["count"])
-        elif match := NESTED_LINE.match(line) or LINE.match(line):
+        elif match := LINE.match(line):
             self.result(match)
         elif match := BAIL.match(line):
             self.fail("bail out", match[1])

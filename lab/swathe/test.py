@@ -1,12 +1,95 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""To come."""
+"""Check the lab, the hooks and the kernel.
+
+    lab      pytest over tests/, ruff and mypy
+    hooks    golden tests of every semantic patch
+    kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
+    guest    system-call tests in the same boot, each for itself
+
+The last line says how many tests passed, failed and were skipped.
+
+    ./swathe test                       everything
+    ./swathe test hooks putback         one part, and one system-call test
+    ./swathe test --sabotage LIST       break the code on purpose: it must fail
+"""
 
 import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from swathe import build, guesttests, hooktests, labtests, run, tap, ui
+from swathe.errors import UsageError
+from swathe.tap import Test, Verdict
+
+PARTS = ("lab", "hooks", "kunit", "guest")
+TIMEOUT = 1800
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to test; programs are the system-call tests that are wanted."""
+
+    lab: bool
+    hooks: bool
+    guest: guesttests.Request
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
-    pass
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="a part or a system-call test (default: all)"
+    )
+    parser.add_argument(
+        "--debug", action="store_const", dest="flavor", const="debug", help="--flavor debug"
+    )
+    parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
+    run.add_machine_arguments(parser, TIMEOUT)
+    build.add_kernel_arguments(parser)
+    build.add_flavor_argument(parser, "debug")
+    parser.set_defaults(cpus=2)
+
+
+def wanted_programs(names: Iterable[str]) -> list[str]:
+    """The system-call tests that names mean; "guest" means all."""
+    known = guesttests.names()
+    odd = sorted(set(names) - set(PARTS) - set(known))
+    if odd:
+        raise UsageError(
+            f"there is no test {odd[0]!r}; there are the parts {', '.join(PARTS)} "
+            f"and the system-call tests {', '.join(known)}"
+        )
+    return [name for name in known if "guest" in names or name in names]
+
+
+def request_from(args: argparse.Namespace) -> Request:
+    names = args.names or (["kunit", "guest"] if args.sabotage else PARTS)
+    programs = wanted_programs(names)
+    boot = f"{args.boot} unmap.sabotage={args.sabotage}" if args.sabotage else args.boot
+    guest = guesttests.Request(
+        build.request_from(args, pristine=False), "kunit" in names, tuple(programs),
+        args.cpus, args.timeout, boot.strip(),
+    )  # fmt: skip
+    return Request("lab" in names, "hooks" in names, guest)
 
 
 def main(args: argparse.Namespace) -> int:
-    return 0
+    request = request_from(args)
+    found: list[Test] = []
+    if request.lab:
+        found += announce("lab", labtests.run())
+    if request.hooks:
+        found += announce("hooks", hooktests.run())
+    if request.guest.kunit or request.guest.programs:
+        found += announce("kernel", guesttests.run(request.guest))
+    count = tap.count(found)
+    ui.result(str(count))
+    return 0 if count.ok else 1
+
+
+def announce(part: str, tests: list[Test]) -> list[Test]:
+    """One line for each test that did not pass, and one for the part."""
+    for test in tests:
+        if test.verdict is not Verdict.PASSED:
+            detail = f" ({test.detail})" if test.detail else ""
+            ui.result(f"{test.verdict.value}: {test.name}{detail}")
+    ui.result(f"{part}: {tap.count(tests)}")
+    return tests

@@ -19,6 +19,7 @@ TREES = BUILD / "tree"
 CACHE = BUILD / "cache" / "hooked"
 KCONFIG_LINE = 'source "mm/unmap/Kconfig"\n'
 MAKEFILE_LINE = "obj-$(CONFIG_UNMAP) += unmap/\n"
+NOT_COMPILED = ("Documentation/", "tools/")
 BUILT_IN_PLACE = (".config", "include/config", "include/generated")
 
 
@@ -162,7 +163,7 @@ def retire(pristine: Path, tree: Path, paths: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A tree that make can be pointed at, and a checksum of what is in it."""
+    """A tree that make can be pointed at, and a checksum of what the image is made from."""
 
     path: Path
     stamp: str
@@ -184,7 +185,7 @@ def prepare(source: Source) -> Prepared:
         shown = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
         ui.note(f"{len(written)} files of the tree brought up to date: {shown}")
     digest = hashlib.sha256(state.encode())
-    for path in sorted(managed):
+    for path in sorted(path for path in managed if not path.startswith(NOT_COMPILED)):
         digest.update(path.encode() + b"\0" + wanted.all[path])
     return Prepared(tree, digest.hexdigest())
 

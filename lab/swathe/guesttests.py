@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""KUnit results and system-call tests, in one boot of the kernel under test."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe import build, cc, initramfs, proc, sections, tap, ui, vm
+from swathe.errors import CheckFailed, VmLost
+from swathe.paths import OVERLAY, SELFTESTS, locked
+from swathe.tap import Test, Verdict
+
+KUNIT = "/sys/kernel/debug/kunit"
+TIME_LIMIT = 900
+SKIPPED = 4
+
+
+@dataclass(frozen=True)
+class Request:
+    kernel: build.Request
+    kunit: bool
+    programs: tuple[str, ...]
+    cpus: int
+    timeout: float
+    boot: str
+
+
+def names() -> list[str]:
+    """The system-call tests there are."""
+    found = (OVERLAY / SELFTESTS).glob("*.c")
+    return sorted(path.stem for path in found if cc.MAIN.search(path.read_text()))
+
+
+def need_headers(built: build.Result) -> Path:
+    """The user-space headers of the kernel under test."""
+    include = built.out / "usr" / "include"
+    with locked(built.out.name):
+        if not (include / "linux" / "version.h").is_file():
+            make = build.make_command(built.tree, built.out)
+            proc.check([*make, "headers"], "make headers")
+    return include
+
+
+def compile_tests(built: build.Result) -> dict[str, Path]:
+    include = need_headers(built)
+    common = built.tree / "tools" / "testing" / "selftests"
+    flags = ["-isystem", str(include), f"-I{common}", "-Wno-unused-parameter", "-Wno-clobbered"]
+    return cc.programs(built.tree / SELFTESTS, flags)
+
+
+def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
+    """The commands of the guest's script."""
+    lines = []
+    if kunit:
+        lines += [
+            f"for suite in {KUNIT}/unmap*; do",
+            "\t[ -d $suite ] && report kunit ${suite##*/} -- cat $suite/results",
+            "done",
+        ]
+    lines += [f"report guest {name} -- timeout {TIME_LIMIT} /bin/{name}" for name in programs]
+    return lines
+
+
+def run(request: Request) -> list[Test]:
+    """Build, boot once, and read what was reported."""
+    built = build.build(request.kernel)
+    programs = compile_tests(built) if request.programs else {}
+    machine = vm.Machine(
+        built.image, built.out, request.cpus, exact=False,
+        boot=request.boot, timeout=request.timeout,
+    )  # fmt: skip
+    job = initramfs.Job(
+        ["/bin/sh", "/test.sh"],
+        {f"/bin/{name}": programs[name] for name in request.programs},
+        {"/test.sh": sections.script(guest_lines(request.kunit, request.programs))},
+    )
+    text: list[str] = []
+    ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
+    try:
+        verdict = vm.boot(machine, job, "test", text.append)
+    except VmLost as error:
+        raise lost(error, "".join(text)) from error
+    if verdict.shell_status == 128 + 9:
+        raise CheckFailed("the guest's script was killed")
+    return read("".join(text), request)
+
+
+def lost(error: VmLost, text: str) -> VmLost:
+    """The same error, after the tests that had passed by then."""
+    for test in read_sections(text):
+        if test.verdict is Verdict.PASSED:
+            ui.result(f"passed before the end: {test.name}")
+    unfinished = [section for section in sections.parse(text) if section.status is None]
+    where = f" in {' '.join(unfinished[-1].words)}" if unfinished else ""
+    return VmLost(f"{error}{where}")
+
+
+def read_sections(text: str) -> list[Test]:
+    """The tests of every program that ended."""
+    found: list[Test] = []
+    for section in sections.parse(text):
+        if section.status is not None:
+            found += judge(section)
+    return found
+
+
+def read(text: str, request: Request) -> list[Test]:
+    """All tests of a whole report; a part of which nothing is heard has failed."""
+    found = read_sections(text)
+    parts = {section.words[0] for section in sections.parse(text)}
+    if request.kunit and "kunit" not in parts:
+        found.append(Test("kunit: no suites", Verdict.FAILED, f"no unmap* below {KUNIT}"))
+    return found
+
+
+def judge(section: sections.Section) -> list[Test]:
+    """One program's tests: what it printed, and that its status agrees."""
+    prefix = " ".join(section.words)
+    if section.status == SKIPPED and not any("ok " in line for line in section.lines):
+        return [Test(prefix, Verdict.SKIPPED, section.lines[-1] if section.lines else "")]
+    found = tap.parse(section.text, prefix)
+    failed = any(test.verdict is Verdict.FAILED for test in found)
+    if section.status not in (0, SKIPPED) and not failed:
+        found.append(Test(prefix, Verdict.FAILED, f"it ended with status {section.status}"))
+    return found

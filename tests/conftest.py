@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several tests share. The lab's build directory is a temporary one here."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# Before anything of the lab is imported: it reads this once.
+os.environ["SWATHE_BUILD"] = tempfile.mkdtemp(prefix="swathe-tests.")
+atexit.register(shutil.rmtree, os.environ["SWATHE_BUILD"], ignore_errors=True)
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def data() -> Callable[[str], str]:
+    """The text of a recorded log."""
+    return lambda name: (DATA / name).read_text()
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Put a shell script before the real program of that name."""
+    directory = tmp_path / "fake"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
+
+    def make(name: str, body: str) -> Path:
+        path = directory / name
+        path.write_text(f"#!/bin/bash\n{body}\n")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n"
+RMAP = """\
+#include <linux/mm.h>
+
+static bool should_work(int flags)
+{
+	return flags;
+}
+
+void try_it(int flags)
+{
+	should_work(flags);
+}
+"""
+
+
+@pytest.fixture
+def small_tree(tmp_path: Path) -> Path:
+    """As much of a kernel tree as applying looks at."""
+    tree = tmp_path / "linux"
+    (tree / "mm").mkdir(parents=True)
+    (tree / "Makefile").write_text(MAKEFILE)
+    (tree / "mm" / "rmap.c").write_text(RMAP)
+    (tree / "mm" / "Kconfig").write_text('menu "Memory"\n\nconfig A\n\tbool\n\nendmenu\n')
+    (tree / "mm" / "Makefile").write_text("obj-y += rmap.o\n")
+    return tree

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Jobs, programs, and the reports of tests in a guest."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap
+from swathe.errors import CheckFailed, UsageError, VmLost
+
+HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
+REQUEST = guesttests.Request(build.Request(flavor="debug"), True, (), 2, 100, "")
+
+
+@pytest.mark.parametrize(("flag", "dynamic"), [("-static", False), ("-pie", True)])
+def test_static_or_not(tmp_path: Path, flag: str, dynamic: bool) -> None:
+    (tmp_path / "a.c").write_text(HELLO)
+    subprocess.run(["gcc", flag, "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
+    assert elf.wants_interpreter((tmp_path / "a").read_bytes()) is dynamic
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"hello", "neither an ELF program nor a script"), (b"\x7fELF", "headers are damaged")],
+)
+def test_not_a_program(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(UsageError, match=said):
+        elf.require_static(tmp_path / "a")
+
+
+def test_a_script_is_a_program(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"#!/bin/sh\n")
+    elf.require_static(tmp_path / "a")
+
+
+def test_run_of_a_missing_program() -> None:
+    assert __main__.main(["run", "/nowhere"]) == 2
+
+
+def test_off_needs_a_switch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert __main__.main(["run", "--off", "1", "--pristine", "/bin/busybox"]) == 2
+    assert "nothing to switch off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", run.ALL_BITS)])
+def test_bits(text: str, mask: int) -> None:
+    assert run.bits(text) == mask
+
+
+def test_job_settings() -> None:
+    job = initramfs.Job(["/bin/a", "b c\nd"], off=3, swap=0)
+    words = job.settings().decode().split("\0")
+    assert words[:2] == ["arg=/bin/a", "arg=b c\nd"]
+    assert "env=PATH=/bin" in words
+    assert words[-2:] == ["off=0x3", ""]
+
+
+def test_description_has_parents_first() -> None:
+    text = initramfs.describe({"/a/b/c": Path("f0"), "/bin/sh": Path("f1")})
+    assert text.index("dir /a 0755") < text.index("dir /a/b 0755") < text.index("file /a/b/c f0")
+    assert "slink /bin/sh " not in text
+    assert "slink /bin/ls busybox" in text
+
+
+def test_compiling_is_not_redone(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(HELLO)
+    (tmp_path / "shared.c").write_text("int x;\n")
+    first = cc.programs(tmp_path)
+    assert list(first) == ["a"]
+    assert cc.programs(tmp_path) == first
+    (tmp_path / "shared.c").write_text("int y;\n")
+    assert cc.programs(tmp_path) != first
+
+
+def test_a_compile_error_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int main(void) { return x; }\n")
+    with pytest.raises(CheckFailed, match=r"a\.c does not compile: .*undeclared"):
+        cc.programs(tmp_path)
+
+
+def test_sections() -> None:
+    text = "noise\n@ a b\nline\n\n? 3\nnoise\n@ c\nhalf"
+    assert sections.parse(text) == [
+        sections.Section(("a", "b"), ("line",), 3),
+        sections.Section(("c",), ("half",), None),
+    ]
+
+
+def test_the_preamble_reports(tmp_path: Path) -> None:
+    lines = ["report a b -- sh -c 'printf x; exit 5'", "report c -- true"]
+    argv = ["sh", "-c", sections.script(lines)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert sections.parse(done.stdout) == [
+        sections.Section(("a", "b"), ("x",), 5),
+        sections.Section(("c",), (), 0),
+    ]
+
+
+def judged(lines: str, status: int) -> tap.Count:
+    section = sections.Section(("guest", "putback"), tuple(lines.splitlines()), status)
+    return tap.count(guesttests.judge(section))
+
+
+def test_a_selftest(data: Callable[[str], str]) -> None:
+    assert judged(data("selftest.log"), 0) == tap.Count(2, 0, 1)
+
+
+def test_a_status_that_disagrees_is_a_failure(data: Callable[[str], str]) -> None:
+    assert judged(data("selftest.log"), 1) == tap.Count(2, 1, 1)
+
+
+def test_a_program_that_skips() -> None:
+    assert judged("needs root", 4) == tap.Count(0, 0, 1)
+
+
+def test_a_silent_program_failed() -> None:
+    assert judged("", 0) == tap.Count(0, 1, 0)
+
+
+def test_no_kunit_suite_is_a_failure() -> None:
+    assert tap.count(guesttests.read("", REQUEST)).failed == 1
+
+
+def test_a_lost_machine_lists_what_passed(
+    data: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"@ guest putback\n{data('selftest.log')}\n? 0\n@ guest lazyfree\n1..5\n"
+    error = guesttests.lost(VmLost("the VM was lost: oops"), text)
+    assert str(error) == "the VM was lost: oops in guest lazyfree"
+    assert error.status == 4
+    assert "putback.anon.write" in capsys.readouterr().out

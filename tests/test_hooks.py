@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Series, shapes, and applying to a small tree."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from swathe import __main__, hooks, shape, source, tree
+from swathe.errors import CheckFailed, UsageError
+from swathe.version import Version, in_range, of_tree
+
+SERIES = """
+[[hook]]
+name = "rmap__try_it"
+file = "mm/rmap.c"
+functions = ["try_it"]
+min = "6.12"
+max = "6.13"
+fires = 1
+added = 1
+removed = 1
+why = "to try it"
+"""
+
+RULE = """
+@initialize:python@
+@@
+fired = 0
+
+@rename@
+position p;
+@@
+- void try_it
++ void stock_try_it
+  (...) {@p ... }
+
+@script:python@
+p << rename.p;
+@@
+fired += 1
+
+@finalize:python@
+@@
+import sys
+if fired != 1:
+    sys.stderr.write("try_it() renamed %d times, want 1\\n" % fired)
+    sys.stderr.flush()
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An overlay of one file and a series of one hook."""
+    top = tmp_path / "repository"
+    (top / "hooks").mkdir(parents=True)
+    (top / "hooks" / "series").write_text(SERIES)
+    (top / "hooks" / "rmap__try_it.cocci").write_text(RULE)
+    (top / "kernel" / "mm" / "unmap").mkdir(parents=True)
+    (top / "kernel" / "mm" / "unmap" / "Kconfig").write_text("config UNMAP\n\tbool\n")
+    monkeypatch.setattr(hooks, "HOOKS", top / "hooks")
+    monkeypatch.setattr(hooks, "SERIES", top / "hooks" / "series")
+    monkeypatch.setattr(hooks, "MACROS", top / "hooks" / "macros.h")
+    monkeypatch.setattr(tree, "OVERLAY", top / "kernel")
+    monkeypatch.setattr(tree, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(tree, "TREES", tmp_path / "trees")
+    return top
+
+
+def fingerprint(top: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(top.rglob("*")):
+        digest.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("version", "low", "high", "inside"),
+    [
+        ("6.12.117", "6.12", "6.13", True),
+        ("6.12", "6.12", "6.13", True),
+        ("6.13", "6.12", "6.13", False),
+        ("6.11.9", "6.12", "", False),
+        ("7.3.4", "6.12", "", True),
+        ("6.9", "6.12", "", False),
+    ],
+)
+def test_ranges_are_half_open(version: str, low: str, high: str, inside: bool) -> None:
+    assert in_range(Version.parse(version), low, high) is inside
+
+
+def test_a_version_must_look_like_one() -> None:
+    with pytest.raises(UsageError, match="not a kernel version"):
+        Version.parse("newest")
+
+
+def test_series() -> None:
+    (hook,) = hooks.parse_series(SERIES)
+    assert (hook.functions, hook.added, hook.max) == (("try_it",), 1, "6.13")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('why = "to try it"', "", "keys: why"),
+        ("fires = 1", 'fires = "1"', "fires of hook rmap__try_it has the wrong type"),
+        ("fires = 1", "fires 1", "not TOML"),
+        ("fires = 1", "fires = 1\nfiles = 2", "keys: files"),
+    ],
+)
+def test_a_wrong_series_says_what_is_wrong(old: str, new: str, said: str) -> None:
+    with pytest.raises(CheckFailed, match=said):
+        hooks.parse_series(SERIES.replace(old, new))
+
+
+def test_no_hook_for_this_kernel() -> None:
+    with pytest.raises(CheckFailed, match=r"no hook .* Linux 5\.10\.0"):
+        hooks.fitting(hooks.parse_series(SERIES), Version.parse("5.10"))
+
+
+BEFORE = """\
+#include <a.h>
+
+static int one(int a,
+		int b)
+{
+	return a;
+}
+
+int two(void)
+{
+out:
+	return 2;
+}
+"""
+
+
+def test_shape_counts_and_places() -> None:
+    got = shape.compare(BEFORE, BEFORE.replace("return 2", "return 3"))
+    assert (got.added, got.removed) == (1, 1)
+    assert {change.function for change in got.changes} == {"two"}
+    assert not got.outside(("two",))
+    assert got.outside(("one",))
+
+
+def test_shape_allows_includes_and_the_stock_name() -> None:
+    after = BEFORE.replace("int two(", "int stock_two(").replace(
+        "<a.h>\n", "<a.h>\n#include <b.h>\n"
+    )
+    assert not shape.compare(BEFORE, after).outside(("two",))
+
+
+def test_apply(repository: Path, small_tree: Path) -> None:
+    assert __main__.main(["apply", str(small_tree)]) == 0
+    assert "void stock_try_it(int flags)" in (small_tree / "mm/rmap.c").read_text()
+    assert (small_tree / "mm/unmap/Kconfig").is_file()
+    assert 'source "mm/unmap/Kconfig"\n\nendmenu' in (small_tree / "mm/Kconfig").read_text()
+    assert (small_tree / "mm/Makefile").read_text().endswith("+= unmap/\n")
+
+
+def test_apply_breaks_hard_links(repository: Path, small_tree: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.c"
+    os.link(small_tree / "mm/rmap.c", other)
+    __main__.main(["apply", str(small_tree)])
+    assert "stock_try_it" not in other.read_text()
+
+
+def test_a_second_application_is_refused(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    __main__.main(["apply", str(small_tree)])
+    before = fingerprint(small_tree)
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    assert "applied only once" in capsys.readouterr().err
+    assert fingerprint(small_tree) == before
+
+
+def test_a_miss_is_named_and_writes_nothing(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rmap = small_tree / "mm/rmap.c"
+    rmap.write_text(rmap.read_text().replace("try_it", "renamed"))
+    before = fingerprint(small_tree)
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    said = capsys.readouterr().err
+    assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117" in said
+    assert "renamed 0 times, want 1" in said
+    assert fingerprint(small_tree) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("added = 1", "added = 2", "instead of 2 and 1"),
+        ('functions = ["try_it"]', 'functions = ["other"]', "it changes try_it, not only other"),
+    ],
+)
+def test_a_wrong_shape_is_a_miss(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str],
+    old: str, new: str, said: str,
+) -> None:  # fmt: skip
+    (repository / "hooks/series").write_text(SERIES.replace(old, new))
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_rule_that_does_not_parse_is_named(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "hooks/rmap__try_it.cocci").write_text("@rule@\n@@\n- void (\n")
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    assert "rmap__try_it.cocci is not a valid semantic patch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--diff", "--check"])
+def test_looking_writes_nothing(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    before = fingerprint(small_tree)
+    assert __main__.main(["apply", option, str(small_tree)]) == 0
+    assert fingerprint(small_tree) == before
+    assert ("+void stock_try_it" in capsys.readouterr().out) is (option == "--diff")
+
+
+def test_a_directory_that_is_no_kernel(tmp_path: Path) -> None:
+    assert __main__.main(["apply", str(tmp_path)]) == 2
+
+
+def prepare(small_tree: Path) -> tree.Prepared:
+    return tree.prepare(source.Source(small_tree, of_tree(small_tree), ours=False))
+
+
+def test_prepare_leaves_the_source_alone(repository: Path, small_tree: Path) -> None:
+    before = fingerprint(small_tree)
+    made = prepare(small_tree)
+    assert "stock_try_it" in (made.path / "mm/rmap.c").read_text()
+    assert fingerprint(small_tree) == before
+
+
+def test_prepare_writes_only_what_differs(repository: Path, small_tree: Path) -> None:
+    made = prepare(small_tree)
+    when = (made.path / "mm/rmap.c").stat().st_mtime_ns
+    assert prepare(small_tree) == made
+    assert (made.path / "mm/rmap.c").stat().st_mtime_ns == when
+
+
+def test_prepare_follows_overlay_and_source(repository: Path, small_tree: Path) -> None:
+    extra = repository / "kernel/mm/unmap/run.c"
+    extra.write_text("int x;\n")
+    first = prepare(small_tree)
+    extra.unlink()
+    (small_tree / "mm/new.c").write_text("int y;\n")
+    second = prepare(small_tree)
+    assert not (second.path / "mm/unmap/run.c").exists()
+    assert (second.path / "mm/new.c").is_file()
+    assert second.stamp != first.stamp
+
+
+def test_a_tree_built_in_place_is_refused(repository: Path, small_tree: Path) -> None:
+    (small_tree / ".config").write_text("")
+    with pytest.raises(UsageError, match="make mrproper"):
+        prepare(small_tree)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Configuration, source, launcher, and what failures look like."""
+
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from swathe import __main__, build, config, labtests, paths, source, tap
+from swathe.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
+
+Fake = Callable[[str, str], Path]
+
+
+def test_config_parse() -> None:
+    text = 'CONFIG_A=y\n# CONFIG_B is not set\n# a remark\nCONFIG_C="x y"\n'
+    assert config.parse(text) == {"CONFIG_A": "y", "CONFIG_B": "n", "CONFIG_C": '"x y"'}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "final", "missed"),
+    [
+        ("CONFIG_A=y", "CONFIG_A=y", []),
+        ("CONFIG_A=y", "", ["CONFIG_A=y"]),
+        ("CONFIG_A=y", "# CONFIG_A is not set", ["CONFIG_A=y"]),
+        ("# CONFIG_A is not set", "", []),
+        ("# CONFIG_A is not set", "CONFIG_A=y", ["CONFIG_A=n"]),
+        ("CONFIG_A=8", "CONFIG_A=4", ["CONFIG_A=8"]),
+    ],
+)
+def test_unmet_requests_are_named(wanted: str, final: str, missed: list[str]) -> None:
+    assert config.unmet(config.parse(wanted), config.parse(final)) == missed
+
+
+def test_pristine_has_no_fragment_of_ours() -> None:
+    names = [path.name for path in config.Flavor("debug", "x86_64", pristine=True).fragments()]
+    assert "base.config" in names
+    assert not [name for name in names if name.startswith("swathe")]
+
+
+def test_objects_are_counted() -> None:
+    seen: list[tuple[int, str]] = []
+    on_line = build.counter(lambda count, name: seen.append((count, name)))
+    for line in ("  CC      mm/rmap.o\n", "  CALL    x.sh\n", "  AR      mm/built-in.a\n"):
+        on_line(line)
+    assert seen == [(1, "mm/rmap.o"), (2, "mm/built-in.a")]
+
+
+def test_a_build_failure_shows_the_first_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("  CC x.o\nmm/x.c:5:2: error: no\nmake: *** [x.o] Error 1\n")
+    assert str(log) in str(build.build_failure(log))
+    assert "mm/x.c:5:2: error: no" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_the_environments_fault(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("as: x.o: No space left on device\n")
+    assert isinstance(build.build_failure(tmp_path / "log"), EnvironmentLacks)
+    said, status = __main__.sentence(OSError(errno.ENOSPC, "No space left", "/x"))
+    assert (said, status) == ("the disk is full: /x", 3)
+
+
+@pytest.fixture
+def no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without kernel source."""
+    monkeypatch.setattr(source, "SOURCES", tmp_path / "src")
+    monkeypatch.setattr(source, "INSTALLED", tmp_path / "usr-src")
+    return tmp_path
+
+
+def left_behind(top: Path) -> list[Path]:
+    return [*(top / "src").glob("**/*"), *(paths.BUILD / "tmp").glob("*")]
+
+
+def test_no_network_and_no_source(
+    no_source: Path, fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake("apt-get", 'echo "E: Failed to fetch: Could not resolve host" >&2; exit 100')
+    assert __main__.main(["build"]) == 3
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("swathe: linux-source-6.12 could not be fetched (no network?)")
+    assert left_behind(no_source) == []
+
+
+def test_an_interrupted_fetch_leaves_nothing(no_source: Path, fake: Fake) -> None:
+    fake("apt-get", "echo half >linux-source-6.12_1_all.deb; kill -INT $PPID; sleep 5")
+    assert __main__.main(["build"]) == 130
+    assert left_behind(no_source) == []
+
+
+def test_a_damaged_package_is_refused(no_source: Path, fake: Fake) -> None:
+    fake("apt-get", "echo damaged >linux-source-6.12_1_all.deb")
+    fake("apt-cache", f"echo SHA256: {'0' * 64}")
+    with pytest.raises(CheckFailed, match="is damaged"):
+        source.get("6.12")
+    assert left_behind(no_source) == []
+
+
+def tarball(tree: Path, name: str) -> Path:
+    path = tree.parent / name
+    subprocess.run(["tar", "-cJf", path, "-C", tree.parent, tree.name], check=True)
+    return path
+
+
+def test_an_installed_tarball_is_unpacked_once(
+    no_source: Path, small_tree: Path, fake: Fake
+) -> None:
+    (no_source / "usr-src").mkdir()
+    tarball(small_tree, "x.tar.xz").rename(no_source / "usr-src/linux-source-6.12.tar.xz")
+    found = source.get("6.12")
+    assert (found.tree.name, found.ours) == ("linux-6.12.117", True)
+    fake("tar", "exit 1")
+    assert source.get("6.12") == found
+
+
+def test_half_a_tarball_leaves_nothing(no_source: Path, small_tree: Path) -> None:
+    whole = tarball(small_tree, "x.tar.xz")
+    whole.write_bytes(whole.read_bytes()[:-100])
+    with pytest.raises(CheckFailed, match="unpacking"):
+        source.get("6.12", whole)
+    assert left_behind(no_source) == []
+
+
+def test_another_kernel_in_the_package_is_refused(no_source: Path, small_tree: Path) -> None:
+    makefile = small_tree / "Makefile"
+    makefile.write_text(makefile.read_text().replace("= 12", "= 13"))
+    (no_source / "usr-src").mkdir()
+    tarball(small_tree, "x.tar.xz").rename(no_source / "usr-src/linux-source-6.12.tar.xz")
+    with pytest.raises(CheckFailed, match=r"holds Linux 6\.13\.117, not 6\.12"):
+        source.get("6.12")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["bench", "nope"], "the benches are: lazyfree, filemap"),
+        (["test", "nope"], "there is no test 'nope'"),
+        (["apply", "/nowhere"], "/nowhere is not a directory"),
+        (["build", "--source", "/nowhere"], "no such directory or tarball"),
+        (["bench", "--json", "/nowhere/x.json"], "there is no directory /nowhere"),
+    ],
+)
+def test_wrong_usage(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert __main__.main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", list(__main__.COMMANDS))
+def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        __main__.main([command, "--help"])
+    text = capsys.readouterr().out
+    assert caught.value.code == 0
+    assert f"./swathe {command}" in text
+    assert "exit status: 0 done" in text
+
+
+@pytest.mark.parametrize(("raised", "status"), [(VmLost("x"), 4), (KeyboardInterrupt(), 130)])
+def test_statuses(raised: BaseException, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(build, "build", stop)
+    assert __main__.main(["build"]) == status
+
+
+def test_atomic_write_keeps_the_old_on_failure(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    paths.write_atomically(path, b"old")
+    with pytest.raises(TypeError):
+        paths.write_atomically(path, "new")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_leftovers_of_the_dead_are_swept(tmp_path: Path) -> None:
+    (tmp_path / "fetch.999999999.abc").mkdir()
+    (tmp_path / f"fetch.{os.getpid()}.abc").mkdir()
+    paths.sweep(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"fetch.{os.getpid()}.abc"]
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-query"), reason="not a Debian system")
+def test_the_launcher_names_what_is_missing(fake: Fake) -> None:
+    fake("dpkg-query", "exit 1")
+    fake("apt-get", "exit 100")
+    done = subprocess.run([paths.ROOT / "swathe"], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "coccinelle" in done.stderr.splitlines()[-1]
+
+
+def test_junit_reports(tmp_path: Path) -> None:
+    path = tmp_path / "x.xml"
+    path.write_text(
+        '<testsuites><testsuite><testcase classname="tests.test_a" name="b"/>'
+        '<testcase classname="tests.test_a" name="c"><failure message="no&#10;more"/></testcase>'
+        '<testcase classname="tests.test_a" name="d"><skipped message="why"/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    found = labtests.read_junit(path)
+    assert tap.count(found) == tap.Count(1, 1, 1)
+    assert (found[1].name, found[1].detail) == ("lab: test_a.c", "no")
+
+
+def test_every_error_has_a_status() -> None:
+    statuses = {error.__name__: error.status for error in SwatheError.__subclasses__()}
+    assert statuses == {"CheckFailed": 1, "UsageError": 2, "EnvironmentLacks": 3, "VmLost": 4}

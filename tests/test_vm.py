@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Verdicts and lost machines, with a script in QEMU's place."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from swathe import initramfs, vm
+from swathe.errors import EnvironmentLacks, VmLost
+
+PORTS = """
+for word; do
+	case $word in
+	file,id=verdict,path=*) verdict=${word#*path=} ;;
+	file,id=out,path=*) out=${word#*path=} ;;
+	file:*) console=${word#file:} ;;
+	esac
+done
+"""
+Boot = Callable[..., tuple[vm.Verdict, str]]
+
+
+@pytest.fixture
+def boot(fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boot:
+    """Boot a machine that does what a few lines of shell say."""
+    monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
+    monkeypatch.setattr(initramfs, "make", lambda job, out: tmp_path / "initramfs")
+
+    def run(body: str, timeout: float = 10) -> tuple[vm.Verdict, str]:
+        fake(vm.QEMU, PORTS + body)
+        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout)
+        text: list[str] = []
+        verdict = vm.boot(machine, initramfs.Job(["/bin/x"]), "fake", text.append)
+        return verdict, "".join(text)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("exit 0\n", 0), ("exit 7\n", 7), ("signal 11\n", 139)]
+)
+def test_verdicts(text: str, status: int) -> None:
+    verdict = vm.parse_verdict(text)
+    assert verdict is not None
+    assert verdict.shell_status == status
+
+
+@pytest.mark.parametrize("text", ["", "exit ", "exit 0", "exit\n", "ok\n", "exit 0\nexit 1\n"])
+def test_half_a_verdict_is_none(text: str) -> None:
+    assert vm.parse_verdict(text) is None
+
+
+def test_a_guest_that_could_not_be_set_up() -> None:
+    with pytest.raises(VmLost, match="could not be set up: /mnt: No such device"):
+        vm.parse_verdict("setup /mnt: No such device\n")
+
+
+def test_output_and_status_come_back(boot: Boot) -> None:
+    verdict, text = boot(
+        'echo hello >"$out"; printf "no newline" >>"$out"; echo "exit 3" >"$verdict"'
+    )
+    assert verdict.shell_status == 3
+    assert text == "hello\nno newline"
+
+
+def test_the_console_is_no_verdict(boot: Boot) -> None:
+    with pytest.raises(VmLost, match="without a verdict"):
+        boot('echo "exit 0" >"$console"; echo "exit 0" >"$out"')
+
+
+def test_a_panic_is_named(boot: Boot, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(VmLost, match=r"Kernel panic - not syncing: oops.*console\.log"):
+        boot('seq 100 >"$console"; echo "Kernel panic - not syncing: oops" >>"$console"')
+    shown = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  | ")]
+    assert len(shown) == vm.CONSOLE_LINES
+    assert shown[0] == "  | 62"
+
+
+def test_a_hang_ends_at_the_limit(boot: Boot) -> None:
+    begin = time.monotonic()
+    with pytest.raises(VmLost, match="no verdict within 1 s"):
+        boot('echo booting >"$console"; exec sleep 60', timeout=1)
+    assert time.monotonic() - begin < 10
+
+
+def test_a_machine_that_does_not_start(boot: Boot) -> None:
+    with pytest.raises(EnvironmentLacks, match="QEMU does not start: no such machine"):
+        boot('echo "no such machine" >&2; exit 1')
+
+
+def test_the_machine_dies_with_its_block(tmp_path: Path) -> None:
+    with vm.running(["sleep", "60"], tmp_path / "log") as child:
+        assert child.poll() is None
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
+    argv = vm.command(vm.Machine(tmp_path, tmp_path), tmp_path, tmp_path)
+    assert argv[:3] == ["setpriv", "--pdeathsig", "KILL"]
+    script = f"{' '.join(argv[:3])} sleep 60 & echo $!; kill -KILL $$"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    time.sleep(0.5)
+    stat = Path("/proc", done.stdout.strip(), "stat")
+    assert not stat.exists() or ") Z " in stat.read_text()
+
+
+@pytest.mark.parametrize(("exact", "word"), [(True, "-icount"), (False, "tcg,thread=multi")])
+def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -> None:
+    machine = vm.Machine(tmp_path, tmp_path, exact=exact)
+    assert word in vm.command(machine, tmp_path, tmp_path)
