@@ -3,6 +3,7 @@
  * The switch: /sys/kernel/mm/unmap/ and the boot parameter unmap=.
  * Documentation/admin-guide/mm/unmap.rst describes both.
  */
+#include <linux/ctype.h>
 #include <linux/init.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
@@ -21,12 +22,12 @@ DEFINE_STATIC_KEY_ARRAY_FALSE(unmap_keys, NR_UNMAP_BITS);
 #endif
 
 /* The longest run taken, in entries.  Read once per run, without a lock. */
-unsigned int unmap_max_run = PTRS_PER_PTE;
+unsigned int unmap_max_run = MAX_PTRS_PER_PTE;
 
 /* Keeps two writers of "enabled" from mixing their bits. */
 static DEFINE_MUTEX(unmap_mutex);
 
-static void set_bits(unsigned int bits)
+static void switch_bits(unsigned int bits)
 {
 	int bit;
 
@@ -40,7 +41,7 @@ static void set_bits(unsigned int bits)
 	mutex_unlock(&unmap_mutex);
 }
 
-static unsigned int get_bits(void)
+static unsigned int bits_in_force(void)
 {
 	unsigned int bits = 0;
 	int bit;
@@ -52,12 +53,15 @@ static unsigned int get_bits(void)
 	return bits;
 }
 
-/* A number first: kstrtobool() would take 0x0 and 10 for booleans. */
+/* kstrtobool() looks at the first letter only: it must not see numbers. */
 static int parse_bits(const char *text, unsigned int *bits)
 {
 	bool all;
 
-	if (kstrtouint(text, 0, bits)) {
+	if (isdigit(text[0])) {
+		if (kstrtouint(text, 0, bits))
+			return -EINVAL;
+	} else {
 		if (kstrtobool(text, &all))
 			return -EINVAL;
 		*bits = all ? UNMAP_ALL_BITS : 0;
@@ -71,7 +75,7 @@ static int unmap_param_set(const char *text, const struct kernel_param *kp)
 
 	if (!text || parse_bits(text, &bits))
 		return -EINVAL;
-	set_bits(bits);
+	switch_bits(bits);
 	return 0;
 }
 
@@ -85,7 +89,7 @@ core_param_cb(unmap, &unmap_param_ops, NULL, 0);
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 			    char *buf)
 {
-	return sysfs_emit(buf, "0x%04x\n", get_bits());
+	return sysfs_emit(buf, "0x%04x\n", bits_in_force());
 }
 
 static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -95,7 +99,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 	if (parse_bits(buf, &bits))
 		return -EINVAL;
-	set_bits(bits);
+	switch_bits(bits);
 	return len;
 }
 

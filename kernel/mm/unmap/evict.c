@@ -13,9 +13,9 @@
 #include <linux/mmu_notifier.h>
 #include <linux/pgtable.h>
 #include <linux/swapops.h>
-#include <linux/userfaultfd_k.h>
 
 #include "internal.h"
+#include "run.h"
 
 /* What to do with the walk after one step of it. */
 enum evict_step {
@@ -56,41 +56,17 @@ static unsigned long mapped_pfn(pte_t pte)
 	return swp_offset_pfn(pte_to_swp_entry(pte));
 }
 
-static void find_run(struct pte_run *run, struct unmap_op *op,
-		     struct page_vma_mapped_walk *pvmw)
+/* The run that begins where the walk stands. */
+static void find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
-	struct folio *folio = op->folio;
+	struct pte_run *run = &op->run;
 
 	run->ptep = pvmw->pte;
 	run->addr = pvmw->address;
 	run->pte = ptep_get(pvmw->pte);
-	run->page = folio_page(folio, mapped_pfn(run->pte) - folio_pfn(folio));
-	unmap_run_find(run, folio, op->vma);
-}
-
-/*
- * The guest of a hypervisor may have declared a page unused: then it goes
- * without further ado, unless userfaultfd still counts on it (postcopy
- * migration does not expect faults on pages it has copied).
- */
-static bool run_unused(struct pte_run *run, struct unmap_op *op)
-{
-	return pte_present(run->pte) && pte_unused(run->pte) &&
-	       !userfaultfd_armed(op->vma);
-}
-
-static bool evict_run(struct pte_run *run, struct unmap_op *op)
-{
-	unmap_run_clear(run, op->vma);
-	unmap_flush_run(run, op);
-
-	if (!folio_test_anon(op->folio))
-		return unmap_evict_file(run, op);
-	if (unlikely(run_unused(run, op))) {
-		unmap_run_retire(run, op, MM_ANONPAGES);
-		return true;
-	}
-	return unmap_evict_lazyfree(run, op);
+	run->page = folio_page(op->folio,
+			       mapped_pfn(run->pte) - folio_pfn(op->folio));
+	unmap_run_find(op);
 }
 
 /*
@@ -103,24 +79,31 @@ static void walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
+/* What is left behind?  One decision per run. */
+static bool leave(struct unmap_op *op)
+{
+	if (folio_test_anon(op->folio))
+		return unmap_evict_lazyfree(op);
+	return unmap_evict_file(op);
+}
+
 /* One step of the walk, with the page-table lock held (see pvmw->ptl). */
 static enum evict_step evict_step(struct unmap_op *op,
 				  struct page_vma_mapped_walk *pvmw)
 {
-	struct pte_run run;
-
 	lockdep_assert_held(pvmw->ptl);
 	if (held_by_mlock(op))
 		return EVICT_FAILED;
-	if (!pvmw->pte)
+	if (unlikely(!pvmw->pte))
 		return split_pmd(op, pvmw);
 
-	find_run(&run, op, pvmw);
-	if (!evict_run(&run, op))
+	find_run(op, pvmw);
+	unmap_run_clear(op);
+	if (!leave(op))
 		return EVICT_FAILED;
-	if (run.nr == folio_nr_pages(op->folio))
+	if (op->run.nr == folio_nr_pages(op->folio))
 		return EVICT_DONE;
-	walk_past(pvmw, run.nr);
+	walk_past(pvmw, op->run.nr);
 	return EVICT_NEXT;
 }
 

@@ -9,13 +9,15 @@
 #include <linux/pgtable.h>
 
 #include "internal.h"
+#include "run.h"
 
 /*
  * A run agrees in userfaultfd write-protection, so either every entry needs
  * a marker or none does.
  */
-static void leave_markers(struct pte_run *run, struct vm_area_struct *vma)
+static void leave_markers(const struct unmap_op *op)
 {
+	const struct pte_run *run = &op->run;
 	unsigned int i, nr = run->nr;
 
 	if (likely(!pte_uffd_wp(run->pte)))
@@ -23,14 +25,13 @@ static void leave_markers(struct pte_run *run, struct vm_area_struct *vma)
 	if (unmap_sabotaged(UNMAP_SABOTAGE_MARKER))
 		nr = 1;
 	for (i = 0; i < nr; i++)
-		pte_install_uffd_wp_if_needed(vma, run->addr + i * PAGE_SIZE,
+		pte_install_uffd_wp_if_needed(op->vma, run->addr + i * PAGE_SIZE,
 					      run->ptep + i, run->pte);
 }
 
 /**
  * unmap_evict_file - finish evicting a run of a page-cache folio
- * @run: cleared, and flushed or noted for the deferred flush
- * @op: the folio and the VMA
+ * @op: its @run is cleared
  *
  * The folio lock keeps the folio in the page cache until the notifiers have
  * been told, so no device can go on using a page that was replaced meanwhile
@@ -39,13 +40,13 @@ static void leave_markers(struct pte_run *run, struct vm_area_struct *vma)
  *
  * Return: true; a page-cache folio has no reason to stay.
  */
-bool unmap_evict_file(struct pte_run *run, struct unmap_op *op)
+bool unmap_evict_file(struct unmap_op *op)
 {
-	VM_WARN_ON_ONCE_FOLIO(!pte_present(run->pte), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
 
-	if (pte_dirty(run->pte))
+	if (pte_dirty(op->run.pte))
 		folio_mark_dirty(op->folio);
-	leave_markers(run, op->vma);
-	unmap_run_retire(run, op, mm_counter_file(op->folio));
+	leave_markers(op);
+	unmap_run_retire(op, mm_counter_file(op->folio));
 	return true;
 }

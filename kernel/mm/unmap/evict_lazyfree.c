@@ -6,6 +6,7 @@
 #include <linux/pgtable.h>
 
 #include "internal.h"
+#include "run.h"
 
 enum lazyfree_verdict {
 	LAZYFREE_DROP,		/* clean and ours alone */
@@ -14,7 +15,7 @@ enum lazyfree_verdict {
 };
 
 /* A VM_DROPPABLE mapping may lose its pages even if they were written. */
-static bool dirty_counts(struct unmap_op *op)
+static bool dirty_counts(const struct unmap_op *op)
 {
 	return !(op->vma->vm_flags & VM_DROPPABLE) &&
 	       !unmap_sabotaged(UNMAP_SABOTAGE_REDIRTY);
@@ -34,7 +35,7 @@ static bool dirty_counts(struct unmap_op *op)
  *
  * The references that must be there: the caller's, and one for each mapping.
  */
-static enum lazyfree_verdict judge(struct unmap_op *op)
+static enum lazyfree_verdict judge(const struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	int refs, mappings;
@@ -63,28 +64,27 @@ static bool keeps_content(enum lazyfree_verdict verdict)
 
 /**
  * unmap_evict_lazyfree - drop a run of a lazyfree folio, or put it back
- * @run: cleared, and flushed or noted for the deferred flush
- * @op: the folio and the VMA
+ * @op: its @run is cleared
  *
  * Page-table lock held on entry and return.
  *
  * Return: true if the run is gone; false if it was put back.
  */
-bool unmap_evict_lazyfree(struct pte_run *run, struct unmap_op *op)
+bool unmap_evict_lazyfree(struct unmap_op *op)
 {
 	enum lazyfree_verdict verdict;
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
-	if (pte_present(run->pte) && pte_dirty(run->pte))
+	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
 		folio_mark_dirty(op->folio);
 
 	verdict = judge(op);
 	if (verdict == LAZYFREE_DROP) {
-		unmap_run_retire(run, op, MM_ANONPAGES);
+		unmap_run_retire(op, MM_ANONPAGES);
 		return true;
 	}
-	unmap_run_put_back(run, op->vma);
+	unmap_run_put_back(op);
 	if (keeps_content(verdict))
 		folio_set_swapbacked(op->folio);
 	return false;

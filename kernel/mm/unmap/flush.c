@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TLB: one invalidation for a run, or one note for the deferred flush.
+ * Clearing a run, and making TLBs forget it: one invalidation for all of its
+ * entries, or one note for the deferred flush.
  */
 #include <linux/hugetlb.h>
+#include <linux/mm.h>
 #include <linux/pgtable.h>
 
 #include <asm/tlbflush.h>
 
 #include "internal.h"
+#include "run.h"
 
-static void flush_now(struct pte_run *run, struct vm_area_struct *vma)
+/* Law 2. */
+static void assert_bounds(const struct unmap_op *op)
 {
-	unsigned long start = run->addr;
+	const struct pte_run *run = &op->run;
+	unsigned long last = unmap_run_end(run) - 1;
 
-	if (run->nr == 1)
-		flush_tlb_page(vma, start);
-	else
-		flush_tlb_range(vma, start, start + run->nr * PAGE_SIZE);
-	unmap_count(UNMAP_STAT_FLUSHES, 1);
+	VM_WARN_ON_ONCE(!run->nr);
+	VM_WARN_ON_ONCE((run->addr ^ last) & PMD_MASK);
+	VM_WARN_ON_ONCE(run->addr < op->vma->vm_start);
+	VM_WARN_ON_ONCE(last >= op->vma->vm_end);
+	VM_WARN_ON_ONCE(folio_page_idx(op->folio, run->page) + run->nr >
+			folio_nr_pages(op->folio));
 }
 
 /*
@@ -27,31 +33,86 @@ static void flush_now(struct pte_run *run, struct vm_area_struct *vma)
  * again to set dirty).  One that was dirty is recorded as such, and reclaim
  * flushes before it starts writing.
  */
-static void flush_later(struct pte_run *run, struct mm_struct *mm)
+static void note_flush(const struct unmap_op *op)
 {
-	compat_note_flush(mm, run->pte, run->addr,
-			  run->addr + run->nr * PAGE_SIZE);
+	const struct pte_run *run = &op->run;
+
+	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH))
+		return;
+	compat_note_flush(op->vma->vm_mm, run->pte, run->addr,
+			  unmap_run_end(run));
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
-/**
- * unmap_flush_run - make TLBs forget a run, now or before reclaim goes on
- * @run: as unmap_run_clear() left it
- * @op: says whether the caller collects deferred flushes (TTU_BATCH_FLUSH)
- *
- * Law 1.  Page-table lock held on entry and return: whoever takes it next
- * finds the deferred flush on record (flush_tlb_batched_pending()).
+static void flush_now(const struct unmap_op *op)
+{
+	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ||
+	    !pte_accessible(op->vma->vm_mm, op->run.pte))
+		return;
+	flush_tlb_range(op->vma, op->run.addr, unmap_run_end(&op->run));
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
+/*
+ * A single entry goes the way it always went.  Clearing and flushing are one
+ * operation where they need not be deferred: s390 has an instruction for
+ * both, others flush caches in between.
  */
-void unmap_flush_run(struct pte_run *run, struct unmap_op *op)
+static void clear_one(struct unmap_op *op, bool defer)
+{
+	struct pte_run *run = &op->run;
+	struct vm_area_struct *vma = op->vma;
+
+	flush_cache_page(vma, run->addr, pte_pfn(run->pte));
+	if (defer) {
+		run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
+		note_flush(op);
+		return;
+	}
+	run->pte = ptep_clear_flush(vma, run->addr, run->ptep);
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
+static void clear_many(struct unmap_op *op, bool defer)
+{
+	struct pte_run *run = &op->run;
+	pte_t first = run->pte;
+
+	flush_cache_range(op->vma, run->addr, unmap_run_end(run));
+	run->pte = get_and_clear_full_ptes(op->vma->vm_mm, run->addr, run->ptep,
+					   run->nr, 0);
+	/*
+	 * Gathering dirty may have set soft-dirty as well (x86 pte_mkdirty()
+	 * does).  The entries agreed in it, so the first one tells.
+	 */
+	if (!pte_soft_dirty(first))
+		run->pte = pte_clear_soft_dirty(run->pte);
+	if (defer)
+		note_flush(op);
+	else
+		flush_now(op);
+}
+
+/**
+ * unmap_run_clear - take a run's entries out of the page table and the TLBs
+ * @op: accessed and dirty of all entries are gathered in its @run's @pte
+ *
+ * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
+ * try_to_unmap_flush().  Whoever takes the page-table lock next finds that on
+ * record (flush_tlb_batched_pending()).
+ *
+ * Law 1.  Page-table lock held on entry and return.
+ */
+void unmap_run_clear(struct unmap_op *op)
 {
 	struct mm_struct *mm = op->vma->vm_mm;
+	struct pte_run *run = &op->run;
 
-	if (!pte_present(run->pte) || !pte_accessible(mm, run->pte))
-		return;
-	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH))
-		return;
-	if (should_defer_flush(mm, op->flags))
-		flush_later(run, mm);
+	assert_bounds(op);
+	if (unlikely(!pte_present(run->pte)))
+		pte_clear(mm, run->addr, run->ptep);
+	else if (run->nr == 1)
+		clear_one(op, should_defer_flush(mm, op->flags));
 	else
-		flush_now(run, op->vma);
+		clear_many(op, should_defer_flush(mm, op->flags));
 }

@@ -81,33 +81,28 @@ struct pte_run {
 };
 
 /**
- * struct unmap_op - one folio being evicted from one VMA
+ * struct unmap_op - one folio being unmapped from one VMA
  * @folio: locked and referenced by the caller of try_to_unmap()
  * @vma: its rmap lock (anon_vma or i_mmap) is held for read
  * @flags: as handed to try_to_unmap()
+ * @run: the run at hand
  */
 struct unmap_op {
 	struct folio *folio;
 	struct vm_area_struct *vma;
 	enum ttu_flags flags;
+	struct pte_run run;
 };
 
-/* run.c: all of these with the page-table lock held. */
-void unmap_run_find(struct pte_run *run, struct folio *folio,
-		    struct vm_area_struct *vma);
-void unmap_run_clear(struct pte_run *run, struct vm_area_struct *vma);
-void unmap_run_put_back(struct pte_run *run, struct vm_area_struct *vma);
-void unmap_run_retire(struct pte_run *run, struct unmap_op *op, int counter);
-
 /* flush.c: with the page-table lock held. */
-void unmap_flush_run(struct pte_run *run, struct unmap_op *op);
+void unmap_run_clear(struct unmap_op *op);
 
 /*
- * evict_*.c: a cleared and flushed run becomes its leftover.  Page-table lock
- * held.  False: the run was put back, the walk must stop.
+ * evict_*.c: a cleared run becomes its leftover.  Page-table lock held.
+ * False: the run was put back, the walk must stop.
  */
-bool unmap_evict_file(struct pte_run *run, struct unmap_op *op);
-bool unmap_evict_lazyfree(struct pte_run *run, struct unmap_op *op);
+bool unmap_evict_file(struct unmap_op *op);
+bool unmap_evict_lazyfree(struct unmap_op *op);
 
 /*
  * control.c: the switch.  One static key a bit of
@@ -130,7 +125,7 @@ extern unsigned int unmap_max_run;
 
 /* stat.c: counts since boot, for /sys/kernel/mm/unmap/stat. */
 enum unmap_stat_item {
-	UNMAP_STAT_EVICT_ENTRIES,
+	UNMAP_STAT_EVICT_MORE,	/* entries beyond each run's first */
 	UNMAP_STAT_PUT_BACK_RUNS,
 	UNMAP_STAT_PUT_BACK_ENTRIES,
 	UNMAP_STAT_FLUSHES,
@@ -138,7 +133,7 @@ enum unmap_stat_item {
 	NR_UNMAP_STATS,
 };
 
-#define UNMAP_RUN_ORDERS	(const_ilog2(PTRS_PER_PTE) + 1)
+#define UNMAP_RUN_ORDERS	(const_ilog2(MAX_PTRS_PER_PTE) + 1)
 
 struct unmap_stats {
 	unsigned long item[NR_UNMAP_STATS];
@@ -155,7 +150,11 @@ static inline void unmap_count(enum unmap_stat_item item, unsigned long nr)
 /* A run was evicted: count it in the histogram of run lengths. */
 static inline void unmap_count_run(unsigned int nr)
 {
-	unmap_count(UNMAP_STAT_EVICT_ENTRIES, nr);
+	if (nr == 1) {
+		this_cpu_inc(unmap_stats.run_order[0]);
+		return;
+	}
+	unmap_count(UNMAP_STAT_EVICT_MORE, nr - 1);
 	this_cpu_inc(unmap_stats.run_order[ilog2(nr)]);
 }
 

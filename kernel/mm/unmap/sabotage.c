@@ -70,9 +70,12 @@ static int sabotage_set(const char *text, const struct kernel_param *kp)
 	/* A test boot with a way we do not know would prove nothing. */
 	if (err && system_state < SYSTEM_RUNNING)
 		panic("unmap.sabotage: no such way to break the laws\n");
-	if (!err)
-		WRITE_ONCE(ways, chosen);
-	return err;
+	if (err)
+		return err;
+	if (chosen)
+		add_taint(TAINT_TEST, LOCKDEP_STILL_OK);
+	WRITE_ONCE(ways, chosen);
+	return 0;
 }
 
 static int sabotage_get(char *buf, const struct kernel_param *kp)

@@ -2,8 +2,8 @@
 /*
  * Counters: per CPU, never locked, added up when read.
  *
- * How many runs there were is not counted but added up from the histogram of
- * their lengths.
+ * What the histogram of run lengths tells is not counted again: how many runs
+ * there were, and one entry of each.
  */
 #include <linux/percpu.h>
 #include <linux/sysfs.h>
@@ -13,7 +13,6 @@
 DEFINE_PER_CPU(struct unmap_stats, unmap_stats);
 
 static const char * const stat_names[NR_UNMAP_STATS] = {
-	[UNMAP_STAT_EVICT_ENTRIES]	= "evict_entries",
 	[UNMAP_STAT_PUT_BACK_RUNS]	= "put_back_runs",
 	[UNMAP_STAT_PUT_BACK_ENTRIES]	= "put_back_entries",
 	[UNMAP_STAT_FLUSHES]		= "flushes",
@@ -52,13 +51,16 @@ static unsigned long sum_runs(const struct unmap_stats *sum)
 int unmap_stat_show(char *buf)
 {
 	struct unmap_stats sum = {};
+	unsigned long runs;
 	int cpu, i, len;
 
 	for_each_possible_cpu(cpu)
 		add_cpu(&sum, cpu);
 
-	len = sysfs_emit(buf, "evict_runs %lu\n", sum_runs(&sum));
-	for (i = 0; i < NR_UNMAP_STATS; i++)
+	runs = sum_runs(&sum);
+	len = sysfs_emit(buf, "evict_runs %lu\nevict_entries %lu\n", runs,
+			 runs + sum.item[UNMAP_STAT_EVICT_MORE]);
+	for (i = UNMAP_STAT_EVICT_MORE + 1; i < NR_UNMAP_STATS; i++)
 		len += sysfs_emit_at(buf, len, "%s %lu\n", stat_names[i],
 				     sum.item[i]);
 	for (i = 0; i < UNMAP_RUN_ORDERS; i++)

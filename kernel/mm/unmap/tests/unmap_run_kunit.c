@@ -14,6 +14,7 @@
 #include <linux/swapops.h>
 
 #include "../internal.h"
+#include "../run.h"
 
 #define ORDER		4
 #define NR		BIT(ORDER)
@@ -23,7 +24,7 @@
 
 struct unmap_run_test {
 	struct vm_area_struct vma;
-	struct folio *folio;
+	struct unmap_op op;
 	pte_t *table;
 	unsigned int max_run;
 };
@@ -34,14 +35,15 @@ static int unmap_run_init(struct kunit *test)
 
 	if (!t)
 		return -ENOMEM;
-	t->folio = folio_alloc(GFP_KERNEL, ORDER);
+	t->op.folio = folio_alloc(GFP_KERNEL, ORDER);
 	t->table = (pte_t *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, TABLE_ORDER);
+	t->op.vma = &t->vma;
 	t->vma.vm_mm = &init_mm;
 	t->vma.vm_start = TABLE_ADDR;
 	t->vma.vm_end = TABLE_ADDR + TABLE_ENTRIES * PAGE_SIZE;
 	t->max_run = unmap_max_run;
 	test->priv = t;
-	return t->folio && t->table ? 0 : -ENOMEM;
+	return t->op.folio && t->table ? 0 : -ENOMEM;
 }
 
 static void unmap_run_exit(struct kunit *test)
@@ -52,14 +54,14 @@ static void unmap_run_exit(struct kunit *test)
 		return;
 	WRITE_ONCE(unmap_max_run, t->max_run);
 	free_pages((unsigned long)t->table, TABLE_ORDER);
-	if (t->folio)
-		folio_put(t->folio);
+	if (t->op.folio)
+		folio_put(t->op.folio);
 }
 
 /* A read-only, old, clean entry for the folio's @i-th page. */
 static pte_t plain_pte(struct unmap_run_test *t, unsigned int i)
 {
-	pte_t pte = pfn_pte(folio_pfn(t->folio) + i, PAGE_READONLY);
+	pte_t pte = pfn_pte(folio_pfn(t->op.folio) + i, PAGE_READONLY);
 
 	return pte_clear_soft_dirty(pte_mkold(pte_mkclean(pte_wrprotect(pte))));
 }
@@ -73,18 +75,20 @@ static void map_plain(struct unmap_run_test *t, unsigned int at, unsigned int nr
 		set_pte(t->table + at + i, plain_pte(t, i));
 }
 
-/* The run that starts at entry @at, which maps the folio's @i-th page. */
-static struct pte_run find(struct unmap_run_test *t, unsigned int at, unsigned int i)
+/*
+ * The run that starts at entry @at, which maps the folio's @i-th page, is the
+ * one at hand.  Returns its length.
+ */
+static unsigned int find(struct unmap_run_test *t, unsigned int at, unsigned int i)
 {
-	struct pte_run run = {
+	t->op.run = (struct pte_run) {
 		.ptep = t->table + at,
 		.addr = TABLE_ADDR + at * PAGE_SIZE,
 		.pte = ptep_get(t->table + at),
-		.page = folio_page(t->folio, i),
+		.page = folio_page(t->op.folio, i),
 	};
-
-	unmap_run_find(&run, t->folio, &t->vma);
-	return run;
+	unmap_run_find(&t->op);
+	return t->op.run.nr;
 }
 
 /* Map the folio at the table's start, with @odd in place of entry @i. */
@@ -92,7 +96,7 @@ static unsigned int nr_with_odd(struct unmap_run_test *t, unsigned int i, pte_t 
 {
 	map_plain(t, 0, NR);
 	set_pte(t->table + i, odd);
-	return find(t, 0, 0).nr;
+	return find(t, 0, 0);
 }
 
 static void unmap_run_takes_whole_folio(struct kunit *test)
@@ -100,24 +104,22 @@ static void unmap_run_takes_whole_folio(struct kunit *test)
 	struct unmap_run_test *t = test->priv;
 
 	map_plain(t, 3, NR);
-	KUNIT_EXPECT_EQ(test, find(t, 3, 0).nr, NR);
-	KUNIT_EXPECT_EQ(test, find(t, 3 + 5, 5).nr, NR - 5);
+	KUNIT_EXPECT_EQ(test, find(t, 3, 0), NR);
+	KUNIT_EXPECT_EQ(test, find(t, 3 + 5, 5), NR - 5);
 }
 
 static void unmap_run_of_one(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	struct folio *small = folio_alloc(GFP_KERNEL, 0);
-	struct pte_run run = { .ptep = t->table, .addr = TABLE_ADDR };
+	struct folio *large = t->op.folio;
 
-	KUNIT_ASSERT_NOT_NULL(test, small);
-	set_pte(t->table, pfn_pte(folio_pfn(small), PAGE_READONLY));
-	set_pte(t->table + 1, pfn_pte(folio_pfn(small) + 1, PAGE_READONLY));
-	run.pte = ptep_get(t->table);
-	run.page = &small->page;
-	unmap_run_find(&run, small, &t->vma);
-	KUNIT_EXPECT_EQ(test, run.nr, 1);
-	folio_put(small);
+	t->op.folio = folio_alloc(GFP_KERNEL, 0);
+	if (t->op.folio) {
+		map_plain(t, 0, 2);
+		KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
+		folio_put(t->op.folio);
+	}
+	t->op.folio = large;
 }
 
 static void unmap_run_ends_with_folio(struct kunit *test)
@@ -125,7 +127,7 @@ static void unmap_run_ends_with_folio(struct kunit *test)
 	struct unmap_run_test *t = test->priv;
 
 	map_plain(t, 0, 2 * NR);
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, NR);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), NR);
 }
 
 static void unmap_run_ends_with_table(struct kunit *test)
@@ -133,8 +135,8 @@ static void unmap_run_ends_with_table(struct kunit *test)
 	struct unmap_run_test *t = test->priv;
 
 	map_plain(t, PTRS_PER_PTE - 4, NR);
-	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE - 4, 0).nr, 4);
-	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE, 4).nr, NR - 4);
+	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE - 4, 0), 4);
+	KUNIT_EXPECT_EQ(test, find(t, PTRS_PER_PTE, 4), NR - 4);
 }
 
 static void unmap_run_ends_with_vma(struct kunit *test)
@@ -143,7 +145,7 @@ static void unmap_run_ends_with_vma(struct kunit *test)
 
 	map_plain(t, 0, NR);
 	t->vma.vm_end = TABLE_ADDR + 7 * PAGE_SIZE;
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 7);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 7);
 }
 
 static void unmap_run_obeys_max_run(struct kunit *test)
@@ -152,9 +154,9 @@ static void unmap_run_obeys_max_run(struct kunit *test)
 
 	map_plain(t, 0, NR);
 	WRITE_ONCE(unmap_max_run, 5);
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 5);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 5);
 	WRITE_ONCE(unmap_max_run, 1);
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
 static void unmap_run_ends_where_write_changes(struct kunit *test)
@@ -163,7 +165,7 @@ static void unmap_run_ends_where_write_changes(struct kunit *test)
 	pte_t pte = pte_mkwrite_novma(plain_pte(t, 6));
 
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
-	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6), 1);
 }
 
 static void unmap_run_ends_where_soft_dirty_changes(struct kunit *test)
@@ -174,7 +176,7 @@ static void unmap_run_ends_where_soft_dirty_changes(struct kunit *test)
 	if (!pte_soft_dirty(pte))
 		kunit_skip(test, "no soft-dirty bit in this kernel");
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
-	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6), 1);
 }
 
 static void unmap_run_ends_where_uffd_wp_changes(struct kunit *test)
@@ -185,13 +187,13 @@ static void unmap_run_ends_where_uffd_wp_changes(struct kunit *test)
 	if (!pte_uffd_wp(pte))
 		kunit_skip(test, "no userfaultfd-wp bit in this kernel");
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
-	KUNIT_EXPECT_EQ(test, find(t, 6, 6).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 6, 6), 1);
 }
 
 static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->folio) + 6);
+	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->op.folio) + 6);
 
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, __pte(0)), 6);
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, swp_entry_to_pte(entry)), 6);
@@ -201,10 +203,10 @@ static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
 static void unmap_run_of_nonpresent_is_one(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->folio));
+	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->op.folio));
 
 	nr_with_odd(t, 0, swp_entry_to_pte(entry));
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
 static void unmap_run_ignores_young_and_dirty(struct kunit *test)
@@ -224,26 +226,25 @@ static void unmap_run_in_shadow_stack_is_one(struct kunit *test)
 		kunit_skip(test, "no shadow stacks in this kernel");
 	map_plain(t, 0, NR);
 	vm_flags_init(&t->vma, VM_SHADOW_STACK);
-	KUNIT_EXPECT_EQ(test, find(t, 0, 0).nr, 1);
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
 static void unmap_run_clear_gathers(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	struct pte_run run;
+	struct pte_run *run = &t->op.run;
 	unsigned int i;
 
 	map_plain(t, 0, NR);
 	set_pte(t->table + 3, pte_clear_soft_dirty(pte_mkdirty(plain_pte(t, 3))));
 	set_pte(t->table + 9, pte_mkyoung(plain_pte(t, 9)));
-	run = find(t, 0, 0);
-	KUNIT_ASSERT_EQ(test, run.nr, NR);
-	unmap_run_clear(&run, &t->vma);
+	KUNIT_ASSERT_EQ(test, find(t, 0, 0), NR);
+	unmap_run_clear(&t->op);
 
-	KUNIT_EXPECT_TRUE(test, pte_dirty(run.pte));
-	KUNIT_EXPECT_TRUE(test, pte_young(run.pte));
-	KUNIT_EXPECT_FALSE(test, pte_soft_dirty(run.pte));
-	KUNIT_EXPECT_FALSE(test, pte_write(run.pte));
+	KUNIT_EXPECT_TRUE(test, pte_dirty(run->pte));
+	KUNIT_EXPECT_TRUE(test, pte_young(run->pte));
+	KUNIT_EXPECT_FALSE(test, pte_soft_dirty(run->pte));
+	KUNIT_EXPECT_FALSE(test, pte_write(run->pte));
 	for (i = 0; i < NR; i++)
 		KUNIT_EXPECT_TRUE(test, pte_none(ptep_get(t->table + i)));
 }
@@ -276,13 +277,12 @@ static bool is_put_back(pte_t now, pte_t was)
 
 static void clear_and_put_back_all(struct unmap_run_test *t)
 {
-	struct pte_run run;
-	unsigned int i;
+	unsigned int i, nr;
 
-	for (i = 0; i < NR; i += run.nr) {
-		run = find(t, i, i);
-		unmap_run_clear(&run, &t->vma);
-		unmap_run_put_back(&run, &t->vma);
+	for (i = 0; i < NR; i += nr) {
+		nr = find(t, i, i);
+		unmap_run_clear(&t->op);
+		unmap_run_put_back(&t->op);
 	}
 }
 

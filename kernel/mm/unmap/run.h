@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Runs: found, put back, and retired.  The page-table lock is held on entry
+ * and return everywhere here.
+ *
+ * Inline is what a run of one goes through: it must cost no more than an
+ * entry did (law 9).
+ */
+#ifndef __MM_UNMAP_RUN_H
+#define __MM_UNMAP_RUN_H
+
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/pgtable.h>
+
+#include "internal.h"
+
+unsigned int unmap_run_length(struct unmap_op *op);
+void unmap_run_put_back(struct unmap_op *op);
+
+static inline unsigned long unmap_run_end(const struct pte_run *run)
+{
+	return run->addr + ((unsigned long)run->nr << PAGE_SHIFT);
+}
+
+/**
+ * unmap_run_find - find how long the run at hand is
+ * @op: in its @run, all but @nr says where it starts; @nr is set
+ */
+static inline void unmap_run_find(struct unmap_op *op)
+{
+	op->run.nr = 1;
+	if (folio_test_large(op->folio) && pte_present(op->run.pte))
+		op->run.nr = unmap_run_length(op);
+}
+
+/* Laws 1 and 6: nothing maps the pages here any more. */
+static inline void unmap_run_assert_gone(const struct unmap_op *op)
+{
+	const struct pte_run *run = &op->run;
+
+	VM_WARN_ON_ONCE_FOLIO(pte_present(ptep_get(run->ptep)), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(pte_present(ptep_get(run->ptep + run->nr - 1)),
+			      op->folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_test_anon(op->folio) &&
+			      !pte_none(ptep_get(run->ptep)), op->folio);
+}
+
+/**
+ * unmap_run_retire - account for a run that is gone
+ * @op: its @run is cleared, and leftovers are in place
+ * @counter: the rss counter the pages were counted in
+ *
+ * Takes the run out of rss and rmap and drops its references (laws 1 and 4).
+ * The caller of try_to_unmap() holds a reference of its own, so the last one
+ * is never dropped here.
+ */
+static inline void unmap_run_retire(struct unmap_op *op, int counter)
+{
+	struct vm_area_struct *vma = op->vma;
+	unsigned int nr = op->run.nr;
+
+	unmap_run_assert_gone(op);
+	update_hiwater_rss(vma->vm_mm);
+	add_mm_counter(vma->vm_mm, counter,
+		       unmap_sabotaged(UNMAP_SABOTAGE_RSS) ? -1L : -(long)nr);
+	folio_remove_rmap_ptes(op->folio, op->run.page, nr, vma);
+	if (vma->vm_flags & VM_LOCKED)
+		mlock_drain_local();
+	folio_put_refs(op->folio, nr);
+	unmap_count_run(nr);
+}
+
+#endif /* __MM_UNMAP_RUN_H */
