@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap
+from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap, test
 from swathe.errors import CheckFailed, UsageError, VmLost
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
@@ -43,6 +43,21 @@ def test_run_of_a_missing_program() -> None:
 def test_off_needs_a_switch(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["run", "--off", "1", "--pristine", "/bin/busybox"]) == 2
     assert "nothing to switch off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "flavor"), [([], "debug"), (["--debug"], "debug"), (["--flavor", "bench"], "bench")]
+)
+def test_the_debug_kernel_is_tested(argv: list[str], flavor: str) -> None:
+    args = __main__.parser().parse_args(["test", "kunit", *argv])
+    assert test.request_from(args).guest.kernel.flavor == flavor
+
+
+def test_sabotage_is_a_boot_parameter() -> None:
+    args = __main__.parser().parse_args(["test", "--sabotage", "put_back"])
+    request = test.request_from(args)
+    assert request.guest.boot == "unmap.sabotage=put_back"
+    assert (request.lab, request.hooks, request.guest.kunit) == (False, False, True)
 
 
 @pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", run.ALL_BITS)])

@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,11 @@ def locked(name: str) -> Iterator[None]:
     path = BUILD / "lock" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another swathe that works on {name}", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

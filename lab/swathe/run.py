@@ -5,7 +5,7 @@ The program runs under exact counting: one instruction is one nanosecond of
 the guest's clock_gettime(). It starts in /mnt, a writable XFS disk, and finds
 zram swap, cgroup2 at /sys/fs/cgroup, tmpfs at /tmp, debugfs, and busybox's
 commands. Its output comes back, and so does its exit status (128 + N when
-signal N killed it).
+signal N killed it); a lost or missing machine is told by its sentence on stderr.
 
     ./swathe run ./prog 64K                   swathe does what it can
     ./swathe run --off 1 ./prog 64K           the stock kernel evicts

@@ -39,8 +39,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "names", metavar="NAME", nargs="*", help="a part or a system-call test (default: all)"
     )
     parser.add_argument(
-        "--debug", action="store_const", dest="flavor", const="debug", help="--flavor debug"
-    )
+        "--debug", action="store_const", dest="flavor", const="debug",
+        default=argparse.SUPPRESS, help="the same as --flavor debug, which is the default",
+    )  # fmt: skip
     parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
