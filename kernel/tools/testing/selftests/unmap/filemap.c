@@ -287,6 +287,7 @@ TEST_F(filemap, mlocked)
 
 static void check_uffd(struct __test_metadata *_metadata, char *mem, int every)
 {
+	__u64 entries[LEN / PAGE];
 	int uffd = uffd_open(mem, LEN);
 	long wrong = 0;
 
@@ -297,10 +298,11 @@ static void check_uffd(struct __test_metadata *_metadata, char *mem, int every)
 	ASSERT_EQ((PAGES + every - 1) / every, count_pages(mem, LEN, PM_UFFD_WP));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
 	EXPECT_EQ(0, count_pages(mem, LEN, PM_PRESENT));
+	pagemap_range(mem, entries, PAGES);
 	for (long i = 0; i < PAGES; i++) {
 		bool armed = i % every == 0;
 
-		wrong += !(pagemap(mem + i * PAGE) & PM_UFFD_WP) == armed;
+		wrong += !(entries[i] & PM_UFFD_WP) == armed;
 		wrong += try_write(mem + i * PAGE, 1) == armed;
 	}
 	EXPECT_EQ(0, wrong);

@@ -79,18 +79,15 @@ static bool pin_folios(struct pin *pin, const char *mem, size_t folio, int every
 	return true;
 }
 
-static void remember(__u64 *before, const char *mem)
-{
-	for (long i = 0; i < PAGES; i++)
-		before[i] = pagemap(mem + i * PAGE);
-}
-
+/* Present pages whose bits differ from before; one that is gone has nothing to keep. */
 static long count_changed(const __u64 *before, const char *mem, __u64 bits)
 {
+	__u64 after[LEN / PAGE];
 	long changed = 0;
 
+	pagemap_range(mem, after, PAGES);
 	for (long i = 0; i < PAGES; i++)
-		changed += !!((before[i] ^ pagemap(mem + i * PAGE)) & bits);
+		changed += (after[i] & PM_PRESENT) && ((before[i] ^ after[i]) & bits);
 	return changed;
 }
 
@@ -158,13 +155,10 @@ TEST_F(putback, soft_dirty)
 	make_soft_dirty(self->mem, 2);
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
 	ASSERT_TRUE(pin_folios(&self->pin, self->mem, self->folio, 1));
-	remember(self->before, self->mem);
+	pagemap_range(self->mem, self->before, PAGES);
 	ASSERT_EQ(PAGES / 2, count_pages(self->mem, LEN, PM_SOFT_DIRTY));
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	ASSERT_TRUE(was_put_back(self->mem, variant->on, self->runs, self->entries));
-	for (long i = 0; i < PAGES; i++)	/* what was not referenced may be gone */
-		if (!(pagemap(self->mem + i * PAGE) & PM_PRESENT))
-			self->before[i] = pagemap(self->mem + i * PAGE);
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_SOFT_DIRTY));
 }
 
@@ -174,13 +168,10 @@ TEST_F(putback, soft_dirty_redirty)
 		SKIP(return, "no soft-dirty tracking (CONFIG_MEM_SOFT_DIRTY)");
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
 	make_soft_dirty(self->mem, 3);
-	remember(self->before, self->mem);
+	pagemap_range(self->mem, self->before, PAGES);
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	for (long i = 0; i < PAGES; i += 3)
 		ASSERT_TRUE(page_is(self->mem + i * PAGE, fill_byte(i, 1)));
-	for (long i = 0; i < PAGES; i++)	/* a clean order-0 page is gone, and rightly so */
-		if (!(pagemap(self->mem + i * PAGE) & PM_PRESENT))
-			self->before[i] = pagemap(self->mem + i * PAGE);
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_SOFT_DIRTY));
 }
 
@@ -206,19 +197,15 @@ TEST_F(putback, uffd_wp)
 		ASSERT_TRUE(uffd_protect(uffd, self->mem + i * PAGE, PAGE, true));
 	}
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
-	/* Order-0: a reference to every page, so that none of them goes. */
 	ASSERT_TRUE(pin_folios(&self->pin, self->mem, self->folio, 1));
-	remember(self->before, self->mem);
+	pagemap_range(self->mem, self->before, PAGES);
 	ASSERT_EQ(PAGES / 2, count_pages(self->mem, LEN, PM_UFFD_WP));
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	ASSERT_TRUE(was_put_back(self->mem, variant->on, self->runs, self->entries));
-	for (long i = 0; i < PAGES; i++) {
-		if (pagemap(self->mem + i * PAGE) & PM_PRESENT)
-			continue;
-		self->before[i] = pagemap(self->mem + i * PAGE);
-		armed[i] = false;
-	}
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_UFFD_WP));
+	pagemap_range(self->mem, self->before, PAGES);
+	for (long i = 0; i < PAGES; i++)	/* order-0: what had no reference is gone */
+		armed[i] &= !!(self->before[i] & PM_PRESENT);
 	EXPECT_EQ(0, count_wrong_faults(self->mem, armed));
 	close(uffd);
 }

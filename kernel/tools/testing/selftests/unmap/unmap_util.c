@@ -261,50 +261,89 @@ long count_not_zero(const char *mem, size_t len)
 
 /* Page tables seen from outside. */
 
-static __u64 read_word(const char *path, __u64 index)
+#define BATCH	512
+
+/* Zeroes what cannot be read: that is what an empty entry looks like. */
+static void read_words(int fd, __u64 index, __u64 *words, size_t nr)
+{
+	ssize_t len = nr * sizeof(*words);
+
+	if (fd < 0 || pread(fd, words, len, index * sizeof(*words)) != len)
+		memset(words, 0, len);
+}
+
+static void read_proc(const char *path, __u64 index, __u64 *words, size_t nr)
 {
 	int fd = open(path, O_RDONLY);
-	__u64 word = 0;
 
-	if (fd < 0)
-		return 0;
-	if (pread(fd, &word, sizeof(word), index * sizeof(word)) != sizeof(word))
-		word = 0;
-	close(fd);
-	return word;
+	read_words(fd, index, words, nr);
+	if (fd >= 0)
+		close(fd);
+}
+
+void pagemap_range(const void *mem, __u64 *entries, size_t nr)
+{
+	read_proc("/proc/self/pagemap", (uintptr_t)mem / PAGE, entries, nr);
 }
 
 __u64 pagemap(const void *addr)
 {
-	return read_word("/proc/self/pagemap", (uintptr_t)addr / PAGE);
+	__u64 entry;
+
+	pagemap_range(addr, &entry, 1);
+	return entry;
 }
 
 __u64 page_flags(const void *addr)
 {
-	__u64 entry = pagemap(addr);
+	__u64 entry = pagemap(addr), flags = 0;
 
-	return entry & PM_PRESENT ? read_word("/proc/kpageflags", PM_PFN(entry)) : 0;
+	if (entry & PM_PRESENT)
+		read_proc("/proc/kpageflags", PM_PFN(entry), &flags, 1);
+	return flags;
 }
 
 long count_pages(const void *mem, size_t len, __u64 bits)
 {
+	__u64 entries[BATCH];
 	long found = 0;
 
-	for (size_t i = 0; i < len; i += PAGE)
-		found += !!(pagemap((const char *)mem + i) & bits);
+	for (size_t i = 0; i < len / PAGE; i++) {
+		size_t left = len / PAGE - i;
+
+		if (i % BATCH == 0)
+			pagemap_range((const char *)mem + i * PAGE, entries,
+				      left < BATCH ? left : BATCH);
+		found += !!(entries[i % BATCH] & bits);
+	}
 	return found;
+}
+
+/* One folio: its pages follow each other in memory, the first alone is no tail. */
+static bool is_folio(int kpageflags, const void *mem, size_t pages)
+{
+	__u64 entries[BATCH], flags[BATCH];
+
+	pagemap_range(mem, entries, pages);
+	read_words(kpageflags, PM_PFN(entries[0]), flags, pages);
+	for (size_t i = 0; i < pages; i++) {
+		if (!(entries[i] & PM_PRESENT) || PM_PFN(entries[i]) != PM_PFN(entries[0]) + i)
+			return false;
+		if (!(flags[i] & KPF_TAIL) != !i)
+			return false;
+	}
+	return true;
 }
 
 bool folios_are(const void *mem, size_t len, unsigned long kib)
 {
-	for (size_t i = 0; i < len; i += PAGE) {
-		const char *addr = (const char *)mem + i;
-		bool tail = page_flags(addr) & KPF_TAIL;
+	int kpageflags = open("/proc/kpageflags", O_RDONLY);
+	bool all = kpageflags >= 0;
 
-		if (!(pagemap(addr) & PM_PRESENT) || tail != (i % (kib * KIB) != 0))
-			return false;
-	}
-	return true;
+	for (size_t i = 0; all && i < len; i += kib * KIB)
+		all = is_folio(kpageflags, (const char *)mem + i, kib * KIB / PAGE);
+	close(kpageflags);
+	return all;
 }
 
 bool soft_dirty_works(void)

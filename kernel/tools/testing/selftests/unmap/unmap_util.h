@@ -84,6 +84,7 @@ unsigned char fill_byte(size_t page, unsigned char seed);
 
 /* Page tables seen from outside. */
 __u64 pagemap(const void *addr);
+void pagemap_range(const void *mem, __u64 *entries, size_t nr);
 __u64 page_flags(const void *addr);
 long count_pages(const void *mem, size_t len, __u64 bits);
 bool folios_are(const void *mem, size_t len, unsigned long kib);
