@@ -4,6 +4,7 @@
 import errno
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,7 @@ def test_no_network_and_no_source(
 
 def test_an_interrupted_fetch_leaves_nothing(no_source: Path, fake: Fake) -> None:
     fake("apt-get", "echo half >linux-source-6.12_1_all.deb; kill -INT $PPID; sleep 5")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     assert __main__.main(["build"]) == 130
     assert left_behind(no_source) == []
 
