@@ -53,9 +53,7 @@ FIXTURE_VARIANT(accounting) {
 VARIANTS(lazyfree, LAZYFREE, 4);
 VARIANTS(lazyfree, LAZYFREE, 64);
 VARIANTS(lazyfree, LAZYFREE, 1024);
-VARIANTS(shmem, SHMEM, 4);
 VARIANTS(shmem, SHMEM, 64);
-VARIANTS(file, FILE_SHARED, 4);
 VARIANTS(file, FILE_SHARED, 64);
 VARIANTS(file, FILE_SHARED, 1024);
 
@@ -202,33 +200,6 @@ TEST_F(accounting, rss_at_exit)
 	close(log);
 }
 
-TEST_F(accounting, split_deferred)
-{
-	long long split = folio_stat(variant->kib, "split_deferred");
-
-	if (variant->kind != LAZYFREE || variant->kib == 4)
-		SKIP(return, "only large anonymous folios are queued for splitting");
-	ASSERT_TRUE(pageout(variant->kind, self->mem));
-	split = folio_stat(variant->kib, "split_deferred") - split;
-	/* Switched off, stock 6.12 queues every folio, later kernels none. */
-	EXPECT_TRUE(split == 0 || (!variant->on && split == (long)(LEN / KIB / variant->kib)));
-}
-
-TEST_F(accounting, folio_counters)
-{
-	long folios = LEN / KIB / variant->kib;
-	long long before, partly;
-
-	if (variant->kind != LAZYFREE || variant->kib == 4)
-		SKIP(return, "only large anonymous folios are counted by size");
-	before = folio_stat(variant->kib, "nr_anon");
-	partly = folio_stat(variant->kib, "nr_anon_partially_mapped");
-	ASSERT_LE(folios, before);
-	ASSERT_TRUE(pageout(variant->kind, self->mem));
-	EXPECT_EQ(folios, before - folio_stat(variant->kib, "nr_anon"));
-	EXPECT_EQ(partly, folio_stat(variant->kib, "nr_anon_partially_mapped"));
-}
-
 TEST_F(accounting, cgroup_counters)
 {
 	static const char * const names[] = { "anon", "shmem", "file_mapped" };
@@ -237,25 +208,6 @@ TEST_F(accounting, cgroup_counters)
 
 	ASSERT_TRUE(pageout(variant->kind, self->mem));
 	EXPECT_GE(SLACK * (long)PAGE, llabs(before - cgroup_stat(name) - (long)LEN));
-}
-
-TEST_F(accounting, events)
-{
-	long long freed = vmstat("pglazyfreed");
-	long gone;
-
-	if (variant->kind != LAZYFREE)
-		SKIP(return, "only lazyfree pages count as lazily freed");
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
-	for (long i = 0; i < PAGES; i += 70)
-		self->mem[i * PAGE] = 1;
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-	gone = PAGES - count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP);
-	/* A folio that stays may have lost entries, but is not freed for it. */
-	EXPECT_GE(gone, vmstat("pglazyfreed") - freed);
-	EXPECT_EQ(0, (vmstat("pglazyfreed") - freed) % (long)(variant->kib * KIB / PAGE));
-	for (long i = 0; i < PAGES; i += 70)
-		EXPECT_EQ(1, self->mem[i * PAGE]);
 }
 
 static long long sum_orders(int weighted)
@@ -285,6 +237,75 @@ TEST_F(accounting, runs)
 	EXPECT_EQ(unmap_stat("evict_entries") - entries, sum_orders(1) - weights);
 	EXPECT_EQ(put_back, unmap_stat("put_back_runs"));
 	EXPECT_LT(0, unmap_stat("flushes") + unmap_stat("flushes_deferred"));
+}
+
+/* What is counted for large anonymous folios alone. */
+FIXTURE(lazyfree_accounting) {
+	char *mem;
+};
+
+FIXTURE_VARIANT(lazyfree_accounting) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(lazyfree_accounting, 64);
+SIZE_VARIANTS(lazyfree_accounting, 1024);
+
+FIXTURE_SETUP(lazyfree_accounting)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->mem = populate(LAZYFREE, -1);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_TRUE(folios_are(self->mem, LEN, variant->kib));
+}
+
+FIXTURE_TEARDOWN(lazyfree_accounting)
+{
+	end();
+}
+
+TEST_F(lazyfree_accounting, split_deferred)
+{
+	long long split = folio_stat(variant->kib, "split_deferred");
+
+	ASSERT_TRUE(pageout(LAZYFREE, self->mem));
+	split = folio_stat(variant->kib, "split_deferred") - split;
+	/* Switched off, stock 6.12 queues every folio, later kernels none. */
+	EXPECT_TRUE(split == 0 || (!variant->on && split == (long)(LEN / KIB / variant->kib)));
+}
+
+TEST_F(lazyfree_accounting, folio_counters)
+{
+	long folios = LEN / KIB / variant->kib;
+	long long before, partly;
+
+	before = folio_stat(variant->kib, "nr_anon");
+	partly = folio_stat(variant->kib, "nr_anon_partially_mapped");
+	ASSERT_LE(folios, before);
+	ASSERT_TRUE(pageout(LAZYFREE, self->mem));
+	EXPECT_EQ(folios, before - folio_stat(variant->kib, "nr_anon"));
+	EXPECT_EQ(partly, folio_stat(variant->kib, "nr_anon_partially_mapped"));
+}
+
+TEST_F(lazyfree_accounting, events)
+{
+	long long freed = vmstat("pglazyfreed");
+	long gone;
+
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
+	for (long i = 0; i < PAGES; i += 70)
+		self->mem[i * PAGE] = 1;
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	gone = PAGES - count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP);
+	/* A folio that stays may have lost entries, but is not freed for it. */
+	EXPECT_GE(gone, vmstat("pglazyfreed") - freed);
+	EXPECT_EQ(0, (vmstat("pglazyfreed") - freed) % (long)(variant->kib * KIB / PAGE));
+	for (long i = 0; i < PAGES; i += 70)
+		EXPECT_EQ(1, self->mem[i * PAGE]);
 }
 
 TEST_HARNESS_MAIN
