@@ -127,7 +127,7 @@ def measure_in(
     machine = vm.Machine(
         built.image, built.out, request.cpus, machine_memory(request, choice),
         bench.full_disk if request.full else bench.disk,
-        boot=f"quiet {request.boot}".strip(), timeout=request.timeout,
+        boot=f"quiet norandmaps {request.boot}".strip(), timeout=request.timeout,
     )  # fmt: skip
     program = cc.programs(WORKLOADS).get(bench.name)
     if program is None:
