@@ -77,12 +77,24 @@ def run(request: Request) -> list[Test]:
     text: list[str] = []
     ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
     try:
-        verdict = vm.boot(machine, job, "test", text.append)
+        verdict = vm.boot(machine, job, "test", tell(text))
     except VmLost as error:
         raise lost(error, "".join(text)) from error
     if verdict.shell_status == 128 + 9:
         raise CheckFailed("the guest's script was killed")
     return read("".join(text), request)
+
+
+def tell(text: list[str]) -> vm.OnText:
+    """Keep all output, and say which program begins."""
+
+    def on_text(more: str) -> None:
+        text.append(more)
+        for line in more.splitlines():
+            if line.startswith("@ "):
+                ui.note(f"  {line[2:]}")
+
+    return on_text
 
 
 def lost(error: VmLost, text: str) -> VmLost:

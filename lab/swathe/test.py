@@ -14,6 +14,7 @@ The last line says how many tests passed, failed and were skipped.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -87,10 +88,12 @@ def main(args: argparse.Namespace) -> int:
 
 
 def announce(part: str, tests: list[Test]) -> list[Test]:
-    """One line for each test that did not pass, and one for the part."""
+    """One line for each failure, one for each reason to skip, and one for the part."""
     for test in tests:
-        if test.verdict is not Verdict.PASSED:
-            detail = f" ({test.detail})" if test.detail else ""
-            ui.result(f"{test.verdict.value}: {test.name}{detail}")
+        if test.verdict is Verdict.FAILED:
+            ui.result(f"failed: {test.name}" + (f" ({test.detail})" if test.detail else ""))
+    reasons = Counter(test.detail for test in tests if test.verdict is Verdict.SKIPPED)
+    for reason, times in reasons.items():
+        ui.result(f"skipped {times}: {reason.removeprefix('SKIP ')}")
     ui.result(f"{part}: {tap.count(tests)}")
     return tests
