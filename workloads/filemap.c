@@ -171,10 +171,10 @@ static void pageout(bool full)
 	for (int pass = 0; pass < 2; pass++) {
 		read_file(fd, len);
 		census = touch(mem, len);
-		instructions = now();
+		instructions = measure_begin();
 		if (madvise(mem, len, MADV_PAGEOUT))
 			fail("madvise(MADV_PAGEOUT) failed: %s", strerror(errno));
-		instructions = now() - instructions;
+		instructions = measure_end(instructions);
 		if (count_entries(mem, len) || count_cached(mem, len))
 			fail("%lu pages are still mapped, %lu still cached",
 			     count_entries(mem, len), count_cached(mem, len));
@@ -251,9 +251,9 @@ static void reclaim(bool full)
 	before = read_usage();
 
 	snprintf(amount, sizeof(amount), "%llu", (unsigned long long)asked);
-	instructions = now();
+	instructions = measure_begin();
 	write_text(RECLAIM_PATH, amount);
-	instructions = now() - instructions;
+	instructions = measure_end(instructions);
 
 	after = read_usage();
 	check_drop("memory.current", before.current, after.current, asked);

@@ -83,9 +83,9 @@ static struct result reclaim(unsigned long kib)
 	advise(mem, MADV_FREE, "MADV_FREE");
 
 	count(&res, kib);
-	start = now();
+	start = measure_begin();
 	advise(mem, MADV_PAGEOUT, "MADV_PAGEOUT");
-	res.instructions = now() - start;
+	res.instructions = measure_end(start);
 	count(&res, kib);
 
 	check(&res, mem);

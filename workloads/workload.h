@@ -54,7 +54,9 @@ __noreturn __printf(1, 2) void skip(const char *fmt, ...);
 
 struct request parse_request(int argc, char **argv, const char *usage);
 
-u64 now(void);
+/* Instructions from measure_begin() to measure_end(), which gets what the former gave. */
+u64 measure_begin(void);
+u64 measure_end(u64 start);
 void metric(const char *name, u64 value, const char *unit);
 
 bool path_exists(const char *path);
