@@ -10,6 +10,7 @@ and built.
     ./swathe bench                            everything
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap
+    ./swathe bench --against 7.3              also the newest stable kernel
     ./swathe bench --json out.json            the figures for other programs
 """
 
@@ -17,13 +18,13 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
-from swathe import benches, build, cc, environment, initramfs, rows, run, sections, ui, vm
+from swathe import benches, build, cc, environment, initramfs, rows, run, sections, source, ui, vm
 from swathe.errors import CheckFailed, UsageError
 from swathe.paths import BUILD, WORKLOADS, write_atomically
 
@@ -31,6 +32,8 @@ RESULTS = BUILD / "results"
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
 SWITCHED = {"stock": "0", "swathe": "y"}
 MILLION = 1_000_000
+# No address randomisation: it must not matter where a mapping lies.
+BOOT = "quiet norandmaps"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Request:
     kernel: build.Request
     choices: tuple[benches.Choice, ...]
     full: bool
-    against_pristine: bool
+    against: str | None
     repeats: int
     cpus: int
     timeout: float
@@ -66,7 +69,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--full", action="store_true", help="the sizes of the original threads")
     parser.add_argument(
-        "--against", choices=("pristine",), help="also measure a kernel from the untouched tree"
+        "--against",
+        choices=("pristine", *source.KERNELS[1:]),
+        help="also measure a kernel from the untouched tree, or another, newer one",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write rows and environment")
     parser.add_argument("--repeat", type=repeats, default=3, metavar="N", help="3 or more")
@@ -83,7 +88,7 @@ def request_from(args: argparse.Namespace) -> Request:
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
     return Request(
         build.request_from(args, pristine=False), tuple(choices), args.full,
-        args.against == "pristine", args.repeat, args.cpus, timeout, args.boot, args.json,
+        args.against, args.repeat, args.cpus, timeout, args.boot, args.json,
     )  # fmt: skip
 
 
@@ -102,9 +107,8 @@ def measure(request: Request) -> Result:
     """Build the kernels, then boot them for one bench after the other."""
     ours = build.build(request.kernel)
     kernels: list[tuple[build.Result, tuple[str, ...]]] = [(ours, ("stock", "swathe"))]
-    if request.against_pristine:
-        wanted = build.Request(**{**vars(request.kernel), "pristine": True})
-        kernels.insert(0, (build.build(wanted), ("pristine",)))
+    if request.against:
+        kernels.insert(0, (build.build(other_kernel(request)), (request.against,)))
     reports: list[sections.Section] = []
     for choice in request.choices:
         for built, configs in kernels:
@@ -113,6 +117,13 @@ def measure(request: Request) -> Result:
     found = rows.summarise(rows.collect(reports))
     about = environment.look(ours, request.cpus, memory)
     return Result(tuple(found), about, tuple(rows.skipped(reports)))
+
+
+def other_kernel(request: Request) -> build.Request:
+    """The third column: the same tree untouched, or another version's."""
+    if request.against == "pristine":
+        return replace(request.kernel, pristine=True)
+    return replace(request.kernel, kernel=str(request.against), source=None, pristine=True)
 
 
 def machine_memory(request: Request, choice: benches.Choice) -> str:
@@ -127,7 +138,7 @@ def measure_in(
     machine = vm.Machine(
         built.image, built.out, request.cpus, machine_memory(request, choice),
         bench.full_disk if request.full else bench.disk,
-        boot=f"quiet norandmaps {request.boot}".strip(), timeout=request.timeout,
+        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout,
     )  # fmt: skip
     program = cc.programs(WORKLOADS).get(bench.name)
     if program is None:
@@ -229,7 +240,7 @@ def table(found: Sequence[rows.Row], configs: Sequence[str]) -> Table:
 
 def show(request: Request, result: Result) -> None:
     """The tables, and under them what they hold for."""
-    configs = (["pristine"] if request.against_pristine else []) + list(SWITCHED)
+    configs = ([request.against] if request.against else []) + list(SWITCHED)
     for choice in request.choices:
         found = [row for row in result.rows if row.bench == choice.bench.name]
         ui.out.print(f"{choice.bench.name}: {choice.bench.summary}")

@@ -12,7 +12,7 @@ from swathe.errors import CheckFailed
 from swathe.paths import BUILD
 
 MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
-FLAGS = ("-static", "-O2", "-Wall", "-Wextra")
+FLAGS = ("-O2", "-Wall", "-Wextra")
 
 
 @functools.cache
@@ -25,14 +25,21 @@ def compile_program(
     sources: Sequence[Path], flags: Sequence[str] = (), headers: Sequence[Path] = ()
 ) -> Path:
     """The static program made from C files, named like the first; headers are what they include."""
+    return compile_c(sources, ("-static", *flags), headers, sources[0].stem)
+
+
+def compile_c(
+    sources: Sequence[Path], flags: Sequence[str], headers: Sequence[Path], name: str
+) -> Path:
+    """What these C files make, kept under its name in a directory for their content."""
     digest = hashlib.sha256(" ".join([compiler(), *FLAGS, *flags]).encode())
     for path in [*sources, *sorted(headers)]:
         digest.update(path.read_bytes())
-    program = BUILD / "bin" / digest.hexdigest()[:16] / sources[0].stem
+    program = BUILD / "bin" / digest.hexdigest()[:16] / name
     if program.is_file():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    partial = program.with_suffix(".tmp")
+    partial = program.with_name(f"{name}.tmp")
     argv = ["gcc", *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:
@@ -41,6 +48,13 @@ def compile_program(
         raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
     partial.rename(program)
     return program
+
+
+def plugin(directory: Path, api: int) -> Path:
+    """The QEMU plugin made from a directory's C files, for one version of the interface."""
+    files = sorted(directory.glob("*.c"))
+    flags = ("-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={api}")
+    return compile_c(files, flags, sorted(directory.glob("*.h")), f"{directory.name}.so")
 
 
 def programs(directory: Path, flags: Sequence[str] = ()) -> dict[str, Path]:

@@ -48,7 +48,7 @@ def look(built: build.Result, cpus: int, memory: str) -> Environment:
     return Environment(
         kernel=built.version,
         config_hash=built.config_hash,
-        qemu=proc.run([vm.QEMU, "--version"], quiet=True).output.splitlines()[0],
+        qemu=vm.version(),
         compiler=cc.compiler(),
         cpus=cpus,
         memory=memory,

@@ -2,16 +2,16 @@
 """Get kernel source: a distribution's package, a tarball, or a tree of your own."""
 
 import hashlib
-import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import proc, ui, version
-from swathe.errors import CheckFailed, EnvironmentLacks, UsageError
+from swathe import apt, proc, ui, version
+from swathe.errors import CheckFailed, UsageError
 from swathe.paths import BUILD, locked, scratch
 
-KERNELS = ("6.12",)
+# The suite that has a kernel's source, where a machine's own sources may not.
+SUITES = {"6.12": None, "7.3": "trixie-backports"}
+KERNELS = tuple(SUITES)
 SOURCES = BUILD / "src"
 INSTALLED = Path("/usr/src")
 
@@ -57,41 +57,12 @@ def from_package(kernel: str) -> Source:
     if installed.is_file():
         return unpack(installed, SOURCES, kernel)
     with scratch("fetch") as directory:
-        deb = fetch_deb(f"linux-source-{kernel}", directory)
+        deb = apt.fetch(f"linux-source-{kernel}", SUITES[kernel], directory)
         proc.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
         tarball = directory / "usr" / "src" / installed.name
         if not tarball.is_file():
             raise CheckFailed(f"{deb.name} does not hold {installed.name}")
         return unpack(tarball, SOURCES, kernel)
-
-
-def fetch_deb(package: str, directory: Path) -> Path:
-    """Download a package through apt, which checks signatures; compare its checksum once more."""
-    ui.note(f"fetching {package} (about 150 MB)")
-    done = proc.run(["apt-get", "download", package], cwd=directory, timeout=1800)
-    if not done.ok and os.geteuid() == 0:
-        proc.run(["apt-get", "update"], timeout=300)
-        done = proc.run(["apt-get", "download", package], cwd=directory, timeout=1800)
-    debs = list(directory.glob("*.deb"))
-    if proc.NO_SPACE in done.output:
-        raise EnvironmentLacks(f"the disk is full: fetching {package}")
-    if not done.ok or len(debs) != 1:
-        raise EnvironmentLacks(
-            f"{package} could not be fetched (no network?): "
-            f"install that package, or name a tree or tarball with --source"
-        )
-    verify_deb(package, debs[0])
-    return debs[0]
-
-
-def verify_deb(package: str, deb: Path) -> None:
-    """The SHA-256 that apt knows for this package, where it knows one."""
-    shown = proc.run(["apt-cache", "show", package]).output
-    known = re.findall(r"^SHA256: ([0-9a-f]{64})$", shown, re.MULTILINE)
-    with deb.open("rb") as file:
-        actual = hashlib.file_digest(file, "sha256").hexdigest()
-    if known and actual not in known:
-        raise CheckFailed(f"{deb.name} is damaged: its SHA-256 is not the one apt lists")
 
 
 def from_tarball(tarball: Path) -> Source:

@@ -42,6 +42,7 @@ class Machine:
     exact: bool = True
     boot: str = ""
     timeout: float = 600
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,20 @@ class Verdict:
     @property
     def shell_status(self) -> int:
         return 128 + self.signal if self.signal else self.status
+
+
+def version() -> str:
+    """QEMU's own first line about itself."""
+    return proc.run([QEMU, "--version"], quiet=True).output.splitlines()[0]
+
+
+def plugin_api(text: str = "") -> int:
+    """The version of the plugin interface that this QEMU speaks."""
+    match = re.search(r"version (\d+)\.(\d+)", text or version())
+    if not match:
+        raise EnvironmentLacks("QEMU does not say which version it is")
+    number = int(match[1]), int(match[2])
+    return 1 if number < (9, 0) else 2 if number < (9, 1) else 4
 
 
 def parse_verdict(text: str) -> Verdict | None:
@@ -90,6 +105,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "-device", "virtio-blk-device,drive=disk",
         "-kernel", str(machine.image), "-initrd", str(archive),
         "-append", f"{COMMAND_LINE} {machine.boot}".strip(),
+        *machine.options,
     ]  # fmt: skip
 
 

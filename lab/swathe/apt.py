@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Download a Debian package, without being root, also from a suite the machine does not use."""
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe import proc, ui
+from swathe.errors import CheckFailed, EnvironmentLacks
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+RELEASES = ("bookworm", "trixie", "stable", "testing", "sid", "unstable")
+TIME_LIMIT = 1800
+
+
+@dataclass(frozen=True)
+class Apt:
+    """How apt is called: with the machine's own configuration, or a private one."""
+
+    options: tuple[str, ...] = ()
+
+    def run(self, tool: str, *words: str, cwd: Path | None = None) -> proc.Done:
+        return proc.run([tool, *self.options, *words], cwd=cwd, timeout=TIME_LIMIT)
+
+
+def mirror(listing: str) -> str:
+    """The machine's own mirror of Debian: the first that serves a release, security set aside."""
+    for line in listing.splitlines():
+        site, _, codename = line.partition(" ")
+        if codename in RELEASES and "security" not in site:
+            return site
+    raise EnvironmentLacks("apt knows no mirror of Debian: name a tree or tarball with --source")
+
+
+def private(suite: str, home: Path) -> Apt:
+    """A configuration for one suite alone, kept in a directory of its own."""
+    form = "$(REPO_URI) $(CODENAME)"
+    done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    for name in ("lists/partial", "cache/archives/partial"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    line = f"deb [signed-by={KEYRING}] {mirror(done.output)} {suite} main\n"
+    (home / "sources.list").write_text(line)
+    settings = (
+        f"Dir::Etc::SourceList={home}/sources.list",
+        "Dir::Etc::SourceParts=/dev/null",
+        f"Dir::State::Lists={home}/lists",
+        f"Dir::Cache={home}/cache",
+        "APT::Sandbox::User=root",
+    )
+    return Apt(tuple(word for setting in settings for word in ("-o", setting)))
+
+
+def fetch(package: str, suite: str | None, directory: Path) -> Path:
+    """The package's file, its checksum compared once more.
+
+    A suite is asked only if the machine's own sources do not have the package.
+    """
+    ui.note(f"fetching {package} (about 150 MB)")
+    own = Apt()
+    done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
+    if not done.ok and suite:
+        own = private(suite, directory / "apt")
+        done = attempt(own, package, directory, update=True)
+    debs = list(directory.glob("*.deb"))
+    if proc.NO_SPACE in done.output:
+        raise EnvironmentLacks(f"the disk is full: fetching {package}")
+    if not done.ok or len(debs) != 1:
+        raise EnvironmentLacks(
+            f"{package} could not be fetched (no network?): "
+            f"install that package, or name a tree or tarball with --source"
+        )
+    verify(own, package, debs[0])
+    return debs[0]
+
+
+def attempt(own: Apt, package: str, directory: Path, update: bool) -> proc.Done:
+    """Download; if that fails and apt's lists may be updated, once more with new ones."""
+    done = own.run("apt-get", "download", package, cwd=directory)
+    if done.ok or not update:
+        return done
+    own.run("apt-get", "update")
+    return own.run("apt-get", "download", package, cwd=directory)
+
+
+def checksums(shown: str) -> Sequence[str]:
+    return re.findall(r"^SHA256: ([0-9a-f]{64})$", shown, re.MULTILINE)
+
+
+def verify(own: Apt, package: str, deb: Path) -> None:
+    """The SHA-256 that apt knows for this package, where it knows one."""
+    known = checksums(own.run("apt-cache", "show", package).output)
+    with deb.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if known and actual not in known:
+        raise CheckFailed(f"{deb.name} is damaged: its SHA-256 is not the one apt lists")

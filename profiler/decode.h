@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the profiler wants to know of an instruction: does it lock, does it
+ * invalidate a TLB, does it call or return, is it one of our markers?
+ */
+#ifndef SWATHE_PROFILER_DECODE_H
+#define SWATHE_PROFILER_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum insn_kind {
+	INSN_CALL	= 1 << 0,
+	INSN_RETURN	= 1 << 1,
+	INSN_ATOMIC	= 1 << 2,	/* locked, or an exclusive store */
+	INSN_FLUSH_ONE	= 1 << 3,	/* invalidates one page's translation */
+	INSN_FLUSH_ALL	= 1 << 4,	/* invalidates an address space or more */
+	INSN_BEGIN	= 1 << 5,	/* the workload's markers */
+	INSN_END	= 1 << 6,
+};
+
+unsigned int decode_x86(const uint8_t *insn, size_t len);
+unsigned int decode_arm64(uint32_t insn);
+
+#endif /* SWATHE_PROFILER_DECODE_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the profiler uses of QEMU's plugin interface.  Debian packages no header
+ * for it: these are the interface's own names and types.
+ *
+ * PLUGIN_API is the version to speak: 1 for QEMU 7.2, 4 for QEMU 9.2 and later.
+ * Since version 3 instruction bytes are copied out instead of pointed at.
+ */
+#ifndef SWATHE_PROFILER_PLUGIN_H
+#define SWATHE_PROFILER_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef PLUGIN_API
+#define PLUGIN_API	1
+#endif
+
+#define PLUGIN_EXPORT	__attribute__((visibility("default")))
+
+typedef uint64_t qemu_plugin_id_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+enum qemu_plugin_cb_flags {
+	QEMU_PLUGIN_CB_NO_REGS,
+};
+
+typedef void (*plugin_translated_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+typedef void (*plugin_executed_cb)(unsigned int cpu, void *data);
+typedef void (*plugin_exit_cb)(qemu_plugin_id_t id, void *data);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, plugin_translated_cb cb);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, plugin_executed_cb cb,
+					  enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, plugin_exit_cb cb, void *data);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+
+#if PLUGIN_API >= 3
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+#else
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+#endif
+
+#endif /* SWATHE_PROFILER_PLUGIN_H */

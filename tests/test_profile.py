@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The profiler: its decoder, what it writes, and what is made of that."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from swathe import cc, profile, regions, vm
+from swathe.errors import CheckFailed, EnvironmentLacks
+from swathe.regions import Counts, Region
+from swathe.sections import Section
+
+CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END = (1 << n for n in range(7))
+
+X86 = [
+    ("e8 00 00 00 00", CALL),
+    ("ff 15 00 00 00 00", CALL),
+    ("41 ff d3", CALL),
+    ("ff 25 00 00 00 00", 0),  # jmp
+    ("c3", RETURN),
+    ("f0 48 0f b1 0a", ATOMIC),  # lock cmpxchg
+    ("48 87 10", ATOMIC),  # xchg with memory
+    ("48 87 d0", 0),  # xchg of registers
+    ("0f 01 38", FLUSH_ONE),
+    ("0f 01 f8", 0),  # swapgs
+    ("0f 22 d8", FLUSH_ALL),
+    ("0f 22 c0", 0),  # mov %cr0
+    ("66 0f 38 82 00", FLUSH_ALL),
+    ("0f 1f 84 00 01 42 57 53", BEGIN),
+    ("0f 1f 84 00 02 42 57 53", END),
+    ("0f 1f 84 00 00 00 00 00", 0),  # a compiler's own nop
+]
+
+ARM64 = [
+    (0x94000000, CALL),
+    (0xD63F0100, CALL),
+    (0xD65F03C0, RETURN),
+    (0xF8E00020, ATOMIC),  # ldaddal
+    (0xC8A07C41, ATOMIC),  # cas
+    (0xC8027C20, ATOMIC),  # stxr
+    (0xC85F7C20, 0),  # ldxr
+    (0xD5088727, FLUSH_ONE),  # tlbi vae1
+    (0xD508831F, FLUSH_ALL),  # tlbi vmalle1is
+    (0xD28A6C3F, BEGIN),
+    (0xD28A6C5F, END),
+    (0xD503201F, 0),  # nop
+]
+
+
+@pytest.fixture(scope="module")
+def decoder() -> ctypes.CDLL:
+    flags = ("-shared", "-fPIC")
+    source = profile.PROFILER / "decode.c"
+    return ctypes.CDLL(str(cc.compile_c([source], flags, [source.with_suffix(".h")], "decode.so")))
+
+
+@pytest.mark.parametrize(("text", "kind"), X86)
+def test_x86_instructions(decoder: ctypes.CDLL, text: str, kind: int) -> None:
+    code = bytes.fromhex(text)
+    assert decoder.decode_x86(code, len(code)) == kind
+
+
+@pytest.mark.parametrize(("word", "kind"), ARM64)
+def test_arm64_instructions(decoder: ctypes.CDLL, word: int, kind: int) -> None:
+    assert decoder.decode_arm64(ctypes.c_uint32(word)) == kind
+
+
+LINES = [
+    "region 0",
+    "[user] 0 10 0 0 0",
+    "[user];syscall;try_to_unmap 1 20 2 1 0",
+    "[user];syscall;try_to_unmap;flush 2 30 0 3 1",
+    "[user];syscall;flush 1 5 0 0 0",
+    "end",
+]
+
+
+def test_functions_and_subtotals() -> None:
+    (region,) = regions.parse(LINES)
+    assert region.total().instructions == 65
+    assert region.functions()["flush"] == Counts(3, 35, 0, 3, 1)
+    assert region.unmap_path() == Counts(3, 50, 2, 4, 1)
+    assert "[user];syscall;flush 5\n" in region.folded()
+
+
+def test_an_unfinished_region_does_not_count() -> None:
+    assert regions.parse(LINES[:-1]) == []
+
+
+def test_a_foreign_line_is_an_error() -> None:
+    with pytest.raises(CheckFailed, match="none of its own"):
+        regions.parse(["region 0", "warning: something"])
+
+
+def test_the_last_of_several_passes_is_taken() -> None:
+    seen = [Region({("f",): Counts(0, n)}) for n in range(4)]
+    assert regions.last_of_each(seen, 2) == [seen[1], seen[3]]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_passes_must_divide_evenly(count: int) -> None:
+    with pytest.raises(CheckFailed, match="marked stretches"):
+        regions.last_of_each([Region()] * count, 2)
+
+
+def report(repeat: str, instructions: int) -> Section:
+    lines = (f"= instructions {instructions} instructions", "= pages 10 pages")
+    return Section(("lazyfree", "64K", "stock", repeat), lines, 0)
+
+
+def test_profiler_and_clock_must_agree() -> None:
+    reports = [report("0", 1), report("1", 1000)]
+    seen = [Region({("f",): Counts(0, n)}) for n in (1, 1009)]
+    (found,) = profile.pair(reports, seen)
+    assert (found.config, found.pages, found.clock) == ("stock", 10, 1000)
+    seen[1] = Region({("f",): Counts(0, 1011)})
+    with pytest.raises(CheckFailed, match="the guest's clock 1000"):
+        profile.pair(reports, seen)
+
+
+@pytest.mark.parametrize(
+    ("text", "api"),
+    [("QEMU emulator version 7.2.22", 1), ("version 9.0.2", 2), ("version 10.0.6 (Debian)", 4)],
+)
+def test_plugin_interface_of_a_qemu(text: str, api: int) -> None:
+    assert vm.plugin_api(text) == api
+
+
+def test_a_qemu_without_version() -> None:
+    with pytest.raises(EnvironmentLacks):
+        vm.plugin_api("QEMU")
+
+
+def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
+    (tmp_path / "System.map").write_text("b T second\na t first\nc D data\n")
+    assert profile.symbols(tmp_path) == "a first\nb second\n"
