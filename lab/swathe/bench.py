@@ -2,7 +2,7 @@
 """Measure reclaim in exact instruction counts, stock beside swathe.
 
 Every case runs in one boot with the switch off (stock) and on (swathe) in
-turn: once to warm up, then as often as --repeat says. QEMU executes one
+turn, as often as --repeat says, after one run to warm up. QEMU executes one
 instruction per nanosecond of guest time, so the same run gives the same
 figure, whatever else this machine does. The first time, a kernel is fetched
 and built.
@@ -140,26 +140,30 @@ def measure_in(
         bench.full_disk if request.full else bench.disk,
         boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout,
     )  # fmt: skip
-    program = cc.programs(WORKLOADS).get(bench.name)
-    if program is None:
-        raise CheckFailed(f"workloads/{bench.name}.c is missing")
     lines = guest_lines(bench.name, choice.cases, configs, request.repeats, request.full)
-    job = initramfs.Job(
-        ["/bin/sh", "/bench.sh"],
-        {f"/bin/{bench.name}": program},
-        {"/bench.sh": sections.script(lines)},
-    )
     text: list[str] = []
     title = f"{bench.name} ({' and '.join(configs)})"
     with ui.progress() as shown:
         task = shown.add_task(title, total=sum("report " in line for line in lines))
         on_text = tally(text, lambda count: shown.update(task, completed=count))
-        verdict = vm.boot(machine, job, f"bench-{bench.name}", on_text)
+        verdict = vm.boot(machine, job(bench.name, lines), f"bench-{bench.name}", on_text)
     found = sections.parse("".join(text))
     if verdict.shell_status:
         last = found[-1].words if found else ("the first program",)
         raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
     return found
+
+
+def job(name: str, lines: Sequence[str]) -> initramfs.Job:
+    """A guest that runs these lines, with one bench's program at hand."""
+    program = cc.programs(WORKLOADS).get(name)
+    if program is None:
+        raise CheckFailed(f"workloads/{name}.c is missing")
+    return initramfs.Job(
+        ["/bin/sh", "/bench.sh"],
+        {f"/bin/{name}": program},
+        {"/bench.sh": sections.script(lines)},
+    )
 
 
 def tally(text: list[str], show_count: Callable[[int], object]) -> vm.OnText:
@@ -182,14 +186,15 @@ def guest_lines(
     instructions each, must not depend on that.
     """
     lines = ["echo 3600 >/proc/sys/vm/stat_interval"]
+    extra = " --full" if full else ""
     for case in cases:
-        for repeat in range(count + 1):
-            for config in configs:
-                if config in SWITCHED:
-                    lines.append(f"echo {SWITCHED[config]} >$SWITCH || exit 9")
-                extra = " --full" if full else ""
-                lines.append("settle")
-                lines.append(f"report {name} {case} {config} {repeat} -- {name} {case}{extra}")
+        turns = [(0, configs[0])]
+        turns += [(repeat, config) for repeat in range(1, count + 1) for config in configs]
+        for repeat, config in turns:
+            if config in SWITCHED:
+                lines.append(f"echo {SWITCHED[config]} >$SWITCH || exit 9")
+            lines.append("settle")
+            lines.append(f"report {name} {case} {config} {repeat} -- {name} {case}{extra}")
     return lines
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from swathe import bench, benches, build, cc, initramfs, regions, rows, run, sections, ui, vm
+from swathe import bench, benches, build, cc, regions, rows, run, sections, ui, vm
 from swathe.errors import CheckFailed, UsageError
-from swathe.paths import BUILD, ROOT, WORKLOADS, scratch, write_atomically
+from swathe.paths import BUILD, ROOT, scratch, write_atomically
 from swathe.regions import Counts, Region
 
 PROFILER = ROOT / "profiler"
@@ -102,20 +102,19 @@ def plugin_option(home: Path, out: Path) -> tuple[str, ...]:
 def measure(request: Request) -> list[Profile]:
     """One boot: both configs once to warm up, and once for the figures."""
     built = build.build(request.kernel)
-    program = cc.programs(WORKLOADS)[request.bench.name]
     lines = bench.guest_lines(request.bench.name, [request.case], CONFIGS, 1, False)
-    job = initramfs.Job(
-        ["/bin/sh", "/bench.sh"],
-        {f"/bin/{request.bench.name}": program},
-        {"/bench.sh": sections.script(lines)},
-    )
     text: list[str] = []
     with scratch("profile") as home:
         machine = vm.Machine(
             built.image, built.out, 1, request.bench.memory, request.bench.disk,
             boot=bench.BOOT, timeout=request.timeout, options=plugin_option(home, built.out),
         )  # fmt: skip
-        vm.boot(machine, job, f"profile-{request.bench.name}", text.append)
+        vm.boot(
+            machine,
+            bench.job(request.bench.name, lines),
+            f"profile-{request.bench.name}",
+            text.append,
+        )
         seen = regions.parse((home / "profile").read_text().splitlines())
     return pair(sections.parse("".join(text)), seen)
 

@@ -9,9 +9,9 @@
 #include <linux/unmap.h>
 
 /*
- * Since v6.18 set_tlb_ubc_flush_pending() takes a range.  x86 notes the whole
- * mm whatever the address, so that one note serves a run; elsewhere the
- * address is flushed, and every page needs its own.  Drop when 6.12 goes.
+ * In 7.3 set_tlb_ubc_flush_pending() takes a range.  x86 notes the whole
+ * mm whatever the address, so that one note serves a run; elsewhere (arm64)
+ * the address is flushed, and every page needs its own.  Drop when 6.12 goes.
  */
 static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 				     unsigned long start, unsigned long end)

@@ -83,8 +83,10 @@ static const struct kernel_param_ops unmap_param_ops = {
 	.set = unmap_param_set,
 };
 
-/* Boot parameter only (no permissions): sysfs has it under mm/unmap/. */
-core_param_cb(unmap, &unmap_param_ops, NULL, 0);
+/* "unmap=", and no file for it: sysfs has mm/unmap/enabled. */
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX ""
+module_param_cb(unmap, &unmap_param_ops, NULL, 0);
 
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 			    char *buf)

@@ -7,6 +7,7 @@
  * go to the stock function, whole folio by whole folio.
  */
 #include <linux/hugetlb.h>
+#include <linux/ksm.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -66,6 +67,7 @@ static void find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 	run->pte = ptep_get(pvmw->pte);
 	run->page = folio_page(op->folio,
 			       mapped_pfn(run->pte) - folio_pfn(op->folio));
+	run->noted = false;
 	unmap_run_find(op);
 }
 
@@ -161,7 +163,8 @@ static int folio_is_unmapped(struct folio *folio)
 /* Which folios are ours?  The rest goes to the stock function. */
 static bool evict_handles(struct folio *folio, enum ttu_flags flags)
 {
-	if (folio_test_anon(folio) && folio_test_swapbacked(folio))
+	if (folio_test_anon(folio) &&
+	    (folio_test_swapbacked(folio) || folio_test_ksm(folio)))
 		return false;
 	return !(flags & TTU_HWPOISON) && !folio_test_hugetlb(folio) &&
 	       !folio_is_zone_device(folio);

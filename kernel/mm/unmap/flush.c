@@ -33,12 +33,13 @@ static void assert_bounds(const struct unmap_op *op)
  * again to set dirty).  One that was dirty is recorded as such, and reclaim
  * flushes before it starts writing.
  */
-static void note_flush(const struct unmap_op *op)
+static void note_flush(struct unmap_op *op)
 {
-	const struct pte_run *run = &op->run;
+	struct pte_run *run = &op->run;
 
 	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH))
 		return;
+	run->noted = true;
 	compat_note_flush(op->vma->vm_mm, run->pte, run->addr,
 			  unmap_run_end(run));
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);

@@ -13,8 +13,8 @@
  * 1. Order.  Clear the entries; invalidate the TLB or record the deferred
  *    flush; only then remove rmap, then drop references.  A page must not be
  *    written out or freed while a TLB can still reach it: reclaim flushes
- *    what was deferred before it does either.
- *    Asserted in unmap_run_retire().
+ *    what was deferred before it does either.  unmap_run_clear() does the
+ *    first two together; unmap_run_retire() asserts that the entries are gone.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
  *    Asserted in unmap_run_clear().
@@ -23,7 +23,7 @@
  *    none gains write permission, none gains or loses soft-dirty or
  *    userfaultfd write-protection.  Accessed and dirty may be gained, never
  *    lost.  This is why a run agrees in all bits but those two.
- *    Asserted in unmap_run_put_back().
+ *    unmap_run_put_back() asserts that nobody filled the entries meanwhile.
  *
  * 4. Account as you go.  What was unmapped before a failure is fully
  *    accounted (rss, rmap, references) before the failure is returned.
@@ -41,7 +41,8 @@
  *    anonymous.
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
- *    table once the only entry is gone.
+ *    table once the only entry is gone, which is worth more than the two
+ *    counters they add to.
  *
  * 10. Switched off, all that remains of us is one static branch per entry
  *    point, and the stock code behind it.
@@ -68,6 +69,7 @@
  * @pte: the first entry's value; after unmap_run_clear() with the accessed
  *	and dirty bits of all entries gathered in it
  * @page: the page the first entry maps
+ * @noted: its TLB flush was only noted, not made
  *
  * An entry that is not present but maps a page all the same (device
  * exclusive) is always a run of one.
@@ -78,6 +80,7 @@ struct pte_run {
 	unsigned int nr;
 	pte_t pte;
 	struct page *page;
+	bool noted;
 };
 
 /**
@@ -168,7 +171,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_EXTRA_REF,	/* a reference makes it swap-backed */
 	UNMAP_SABOTAGE_RSS,		/* a run counts as one page in rss */
 	UNMAP_SABOTAGE_MARKER,		/* one userfaultfd marker for a run */
-	UNMAP_SABOTAGE_FLUSH,		/* the TLB is left as it is */
+	UNMAP_SABOTAGE_FLUSH,		/* no flush and no note for a run */
 	NR_UNMAP_SABOTAGES,
 };
 

@@ -2,6 +2,7 @@
 /*
  * /sys/kernel/mm/unmap: what it shows, takes and refuses.
  *
+ * boot_parameter unmap= on the kernel's command line is in force
  * shows          the mask is printed as 0x%04x
  * accepts        0, 1, hexadecimal, y and n
  * refuses        anything else, with EINVAL and no effect
@@ -67,6 +68,21 @@ static int write_error(const char *path, const char *text)
 		error = errno;
 	close(fd);
 	return error;
+}
+
+/* The programs before this one have put back what they found. */
+TEST(boot_parameter)
+{
+	const char *word;
+	char line[4096];
+
+	if (access(ENABLED, F_OK))
+		SKIP(return, "this kernel has no mm/unmap");
+	ASSERT_TRUE(read_text("/proc/cmdline", line, sizeof(line)));
+	word = strstr(line, "unmap=");
+	if (!word)
+		SKIP(return, "booted without unmap=");
+	EXPECT_EQ(word[strlen("unmap=")] != 'n', read_field(ENABLED, ""));
 }
 
 TEST_F(control, shows)
