@@ -15,113 +15,18 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "datafile.h"
 #include "workload.h"
 
 #define FILE_PATH	"/mnt/filemap.data"
 #define CGROUP	"/sys/fs/cgroup/filemap"
 #define RECLAIM_PATH	CGROUP "/memory.reclaim"
-#define CHUNK	MIB
-
-static u64 stamp(u64 page)
-{
-	return (page + 1) * 0x9e3779b97f4a7c15ULL;
-}
-
-/* Every page of the file begins and ends with its stamp. */
-static void stamp_chunk(char *chunk, u64 first)
-{
-	for (size_t i = 0; i < CHUNK / PAGE; i++) {
-		u64 *page = (u64 *)(chunk + i * PAGE);
-
-		page[0] = stamp(first + i);
-		page[PAGE / sizeof(u64) - 1] = stamp(first + i);
-	}
-}
-
-static void check_contents(const char *mem, size_t len)
-{
-	for (size_t i = 0; i < len / PAGE; i++) {
-		const u64 *page = (const u64 *)(mem + i * PAGE);
-
-		if (page[0] != stamp(i) || page[PAGE / sizeof(u64) - 1] != stamp(i))
-			fail("page %zu of the file reads back wrong", i);
-	}
-}
-
-static void need_space(size_t len)
-{
-	struct statvfs fs;
-
-	if (statvfs("/mnt", &fs))
-		skip("/mnt is not there: %s", strerror(errno));
-	if (fs.f_bavail * fs.f_bsize < len + 64 * MIB)
-		skip("/mnt has no %zu MiB free", len >> 20);
-	if (read_field("/proc/meminfo", "MemTotal:") * 1024 < len + 512 * MIB)
-		skip("the machine has too little memory to map %zu MiB at once", len >> 20);
-}
-
-static void fill_file(int fd, size_t len)
-{
-	char *chunk = aligned_alloc(PAGE, CHUNK);
-
-	if (!chunk)
-		fail("out of memory");
-	memset(chunk, 0, CHUNK);
-	for (size_t done = 0; done < len; done += CHUNK) {
-		stamp_chunk(chunk, done / PAGE);
-		if (pwrite(fd, chunk, CHUNK, done) != CHUNK)
-			fail("cannot write " FILE_PATH ": %s", strerror(errno));
-	}
-	free(chunk);
-}
-
-/* A clean file of which nothing is cached. */
-static int make_file(size_t len)
-{
-	int fd;
-
-	unlink(FILE_PATH);
-	need_space(len);
-	fd = open(FILE_PATH, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0)
-		skip("cannot create " FILE_PATH ": %s", strerror(errno));
-	fill_file(fd, len);
-	if (fsync(fd))
-		fail("cannot sync " FILE_PATH ": %s", strerror(errno));
-	write_text("/proc/sys/vm/drop_caches", "3");
-	return fd;
-}
-
-/* Bring the file in with sequential reads: that is what makes large folios. */
-static void read_file(int fd, size_t len)
-{
-	static char buffer[128 << 10];
-
-	for (size_t done = 0; done < len; done += sizeof(buffer))
-		if (pread(fd, buffer, sizeof(buffer), done) != sizeof(buffer))
-			fail("cannot read " FILE_PATH ": %s", strerror(errno));
-}
-
-static char *map_file(int fd, size_t len)
-{
-	char *hint = map_anon(len + 2 * MIB);
-	char *mem;
-
-	munmap(hint, len + 2 * MIB);
-	mem = mmap(hint + MIB, len, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
-	if (mem == MAP_FAILED)
-		fail("cannot map " FILE_PATH ": %s", strerror(errno));
-	return mem;
-}
 
 /* Touch every page and say which folios they came in: large ones, or there is no case. */
 static struct census touch(const char *mem, size_t len)
@@ -139,19 +44,6 @@ static struct census touch(const char *mem, size_t len)
 	return census;
 }
 
-static unsigned long count_cached(char *mem, size_t len)
-{
-	unsigned char *vec = malloc(len / PAGE);
-	unsigned long cached = 0;
-
-	if (!vec || mincore(mem, len, vec))
-		fail("mincore failed: %s", strerror(errno));
-	for (size_t i = 0; i < len / PAGE; i++)
-		cached += vec[i] & 1;
-	free(vec);
-	return cached;
-}
-
 static void report(u64 instructions, u64 pages, struct census census)
 {
 	metric("instructions", instructions, "instructions");
@@ -162,8 +54,8 @@ static void report(u64 instructions, u64 pages, struct census census)
 static void pageout(bool full)
 {
 	const size_t len = 128 * MIB;
-	int fd = make_file(len);
-	char *mem = map_file(fd, len);
+	int fd = make_file(FILE_PATH, len);
+	char *mem = map_file(fd, len, MAP_SHARED);
 	struct census census;
 	u64 instructions;
 
@@ -172,8 +64,7 @@ static void pageout(bool full)
 		read_file(fd, len);
 		census = touch(mem, len);
 		instructions = measure_begin();
-		if (madvise(mem, len, MADV_PAGEOUT))
-			fail("madvise(MADV_PAGEOUT) failed: %s", strerror(errno));
+		advise(mem, len, MADV_PAGEOUT);
 		instructions = measure_end(instructions);
 		if (count_entries(mem, len) || count_cached(mem, len))
 			fail("%lu pages are still mapped, %lu still cached",
@@ -242,9 +133,9 @@ static void reclaim(bool full)
 	u64 instructions;
 	int fd;
 
-	fd = make_file(len);
+	fd = make_file(FILE_PATH, len);
 	enter_cgroup();
-	mem = map_file(fd, len);
+	mem = map_file(fd, len, MAP_SHARED);
 	read_file(fd, len);
 	census = touch(mem, len);
 	write_text("/proc/self/clear_refs", "1");

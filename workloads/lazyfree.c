@@ -9,8 +9,6 @@
  * the range reads as zero.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,32 +16,6 @@
 
 #define SIZE	(128 * MIB)
 #define PAGES	(SIZE / PAGE)
-
-static unsigned long parse_size(const char *text)
-{
-	char *end;
-	unsigned long kib = strtoul(text, &end, 10);
-
-	if (strcmp(end, "K") || kib * 1024 < PAGE || kib & (kib - 1))
-		fail("unknown case %s: expected a folio size such as 4K, 64K or 1024K", text);
-	if (kib >= 2048)
-		skip("folios of %lu KiB are mapped by one entry, not by a run", kib);
-	return kib;
-}
-
-static void advise(char *mem, int advice, const char *name)
-{
-	if (madvise(mem, SIZE, advice))
-		fail("madvise(%s) failed: %s", name, strerror(errno));
-}
-
-static void check_zero(const char *mem)
-{
-	for (size_t i = 0; i < PAGES; i++)
-		for (size_t j = 0; j < PAGE; j += 512)
-			if (mem[i * PAGE + j])
-				fail("page %zu kept a byte that was freed", i);
-}
 
 struct result {
 	u64 instructions;
@@ -69,7 +41,7 @@ static void check(const struct result *res, const char *mem)
 	if (res->lazyfreed != PAGES || res->swapped)
 		fail("%llu pages were lazily freed and %llu swapped out, expected %lu and 0",
 		     (unsigned long long)res->lazyfreed, (unsigned long long)res->swapped, PAGES);
-	check_zero(mem);
+	check_zero(mem, SIZE);
 }
 
 static struct result reclaim(unsigned long kib)
@@ -80,11 +52,11 @@ static struct result reclaim(unsigned long kib)
 
 	memset(mem, 1, SIZE);
 	check_folios(mem, SIZE, kib);
-	advise(mem, MADV_FREE, "MADV_FREE");
+	advise(mem, SIZE, MADV_FREE);
 
 	count(&res, kib);
 	start = measure_begin();
-	advise(mem, MADV_PAGEOUT, "MADV_PAGEOUT");
+	advise(mem, SIZE, MADV_PAGEOUT);
 	res.instructions = measure_end(start);
 	count(&res, kib);
 
@@ -96,15 +68,17 @@ static struct result reclaim(unsigned long kib)
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv, "lazyfree 4K|64K|1024K");
-	unsigned long kib = parse_size(req.name);
+	unsigned long kib = parse_folio(req.name);
 	struct result res;
 
+	if (kib >= 2048)
+		skip("folios of %lu KiB are mapped by one entry, not by a run", kib);
 	thp_only(kib);
 	reclaim(kib);	/* the first pass after boot splits free blocks, later ones do not */
 	res = reclaim(kib);
 
 	metric("instructions", res.instructions, "instructions");
+	metric("pages", res.lazyfreed, "pages");
 	metric("split_deferred", res.split_deferred, "folios");
-	metric("pglazyfreed", res.lazyfreed, "pages");
 	return 0;
 }

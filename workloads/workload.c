@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,17 +72,17 @@ struct request parse_request(int argc, char **argv, const char *usage)
 #define MARK_END	"movz xzr, #0x5362"
 #endif
 
-static u64 now(void)
+static u64 read_clock(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
 u64 measure_begin(void)
 {
-	u64 start = now();
+	u64 start = read_clock(CLOCK_MONOTONIC);
 
 	asm volatile(MARK_BEGIN ::: "memory");
 	return start;
@@ -88,12 +91,59 @@ u64 measure_begin(void)
 u64 measure_end(u64 start)
 {
 	asm volatile(MARK_END ::: "memory");
-	return now() - start;
+	return read_clock(CLOCK_MONOTONIC) - start;
+}
+
+u64 cpu_time(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+unsigned long count_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt + usage.ru_majflt;
 }
 
 void metric(const char *name, u64 value, const char *unit)
 {
 	printf("= %s %llu %s\n", name, (unsigned long long)value, unit);
+}
+
+void child_prepared(void)
+{
+	raise(SIGSTOP);
+}
+
+static int wait_child(pid_t pid, int options)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, options) != pid)
+		fail("there is no child: %s", strerror(errno));
+	if (WIFSIGNALED(status))
+		fail("the child was killed by signal %d", WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		exit(WEXITSTATUS(status));	/* it said why */
+	return status;
+}
+
+void await_child(pid_t pid)
+{
+	if (!WIFSTOPPED(wait_child(pid, WUNTRACED)))
+		fail("the child ended too early");
+}
+
+void release_child(pid_t pid)
+{
+	kill(pid, SIGCONT);
+}
+
+void bury_child(pid_t pid)
+{
+	wait_child(pid, 0);
 }
 
 bool path_exists(const char *path)
@@ -177,11 +227,21 @@ u64 thp_stat(unsigned long kib, const char *name)
 	return path_exists(path) ? read_number(path) : 0;
 }
 
+unsigned long parse_folio(const char *text)
+{
+	char *end;
+	unsigned long kib = strtoul(text, &end, 10);
+
+	if (strcmp(end, "K") || kib * 1024 < PAGE || kib & (kib - 1))
+		fail("unknown case %s: expected a folio size such as 4K, 64K or 1024K", text);
+	return kib;
+}
+
 char *map_anon(size_t len)
 {
 	const size_t align = 2 * MIB;
 	char *raw = mmap(NULL, len + align, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	char *start;
 
 	if (raw == MAP_FAILED)
@@ -191,6 +251,19 @@ char *map_anon(size_t len)
 		munmap(raw, start - raw);
 	munmap(start + len, align - (start - raw));
 	return start;
+}
+
+void __advise(void *mem, size_t len, int advice, const char *name)
+{
+	if (madvise(mem, len, advice))
+		fail("madvise(%s) failed: %s", name, strerror(errno));
+}
+
+void check_zero(const char *mem, size_t len)
+{
+	for (size_t i = 0; i < len; i += PAGE / 8)
+		if (mem[i])
+			fail("page %zu kept a byte that was freed", i / PAGE);
 }
 
 static int open_proc(const char *path)

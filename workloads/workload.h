@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef uint64_t u64;
 
@@ -57,7 +58,20 @@ struct request parse_request(int argc, char **argv, const char *usage);
 /* Instructions from measure_begin() to measure_end(), which gets what the former gave. */
 u64 measure_begin(void);
 u64 measure_end(u64 start);
+/* Instructions that this process was on a CPU for, in all its threads, waiting left out. */
+u64 cpu_time(void);
+/* Page faults of this process so far. */
+unsigned long count_faults(void);
 void metric(const char *name, u64 value, const char *unit);
+
+/*
+ * A child that prepares, waits to be let go, and then does what is measured: what
+ * fork() gave is handed to these.  One that ends otherwise than with 0 ends its parent too.
+ */
+void child_prepared(void);
+void await_child(pid_t pid);
+void release_child(pid_t pid);
+void bury_child(pid_t pid);
 
 bool path_exists(const char *path);
 void write_text(const char *path, const char *text);
@@ -69,8 +83,16 @@ u64 read_field(const char *path, const char *key);
 void thp_only(unsigned long kib);
 u64 thp_stat(unsigned long kib, const char *name);
 
+/* The folio size in KiB that a case such as 64K asks for. */
+unsigned long parse_folio(const char *text);
+
 /* An anonymous private range of @len bytes, aligned to 2 MiB. */
 char *map_anon(size_t len);
+/* Call madvise() or fail, naming the advice. */
+#define advise(mem, len, advice)	__advise(mem, len, advice, #advice)
+void __advise(void *mem, size_t len, int advice, const char *name);
+/* Fail unless the range reads as zero, eight places a page. */
+void check_zero(const char *mem, size_t len);
 
 struct census take_census(const void *start, size_t len);
 /* Fail unless the range is mapped by aligned folios of exactly @kib KiB. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The benches: which cases each has, what it needs, and what its figures leave out."""
 
+import textwrap
 from dataclasses import dataclass
 
 from swathe.errors import UsageError
@@ -52,7 +53,17 @@ class Choice:
 
 def listing() -> str:
     """All names, for help and for errors."""
-    return "\n".join(f"  {b.name:10} {' '.join(b.cases):20} {b.summary}" for b in BENCHES)
+    return "\n".join(map(described, BENCHES))
+
+
+def described(bench: Bench) -> str:
+    """A bench, and below it the cases that it has."""
+    indent = " " * 15
+    cases = textwrap.fill(
+        " ".join(bench.cases), 80, initial_indent=indent, subsequent_indent=indent,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return f"  {bench.name:12} {bench.summary}\n{cases}"
 
 
 def choose(names: list[str]) -> list[Choice]:

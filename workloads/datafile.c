@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files that workloads map: see datafile.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "datafile.h"
+#include "workload.h"
+
+#define CHUNK	MIB
+
+static u64 stamp(u64 page)
+{
+	return (page + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* Every page of the file begins and ends with its stamp. */
+static void stamp_chunk(char *chunk, u64 first)
+{
+	for (size_t i = 0; i < CHUNK / PAGE; i++) {
+		u64 *page = (u64 *)(chunk + i * PAGE);
+
+		page[0] = stamp(first + i);
+		page[PAGE / sizeof(u64) - 1] = stamp(first + i);
+	}
+}
+
+void check_contents(const char *mem, size_t len)
+{
+	for (size_t i = 0; i < len / PAGE; i++) {
+		const u64 *page = (const u64 *)(mem + i * PAGE);
+
+		if (page[0] != stamp(i) || page[PAGE / sizeof(u64) - 1] != stamp(i))
+			fail("page %zu of the file reads back wrong", i);
+	}
+}
+
+static void need_space(size_t len)
+{
+	struct statvfs fs;
+
+	if (statvfs("/mnt", &fs))
+		skip("/mnt is not there: %s", strerror(errno));
+	if (fs.f_bavail * fs.f_bsize < len + 64 * MIB)
+		skip("/mnt has no %zu MiB free", len >> 20);
+	if (read_field("/proc/meminfo", "MemTotal:") * 1024 < len + 512 * MIB)
+		skip("the machine has too little memory to map %zu MiB at once", len >> 20);
+}
+
+static void fill_file(int fd, size_t len)
+{
+	char *chunk = aligned_alloc(PAGE, CHUNK);
+
+	if (!chunk)
+		fail("out of memory");
+	memset(chunk, 0, CHUNK);
+	for (size_t done = 0; done < len; done += CHUNK) {
+		stamp_chunk(chunk, done / PAGE);
+		if (pwrite(fd, chunk, CHUNK, done) != CHUNK)
+			fail("cannot write the file: %s", strerror(errno));
+	}
+	free(chunk);
+}
+
+int make_file(const char *path, size_t len)
+{
+	int fd;
+
+	unlink(path);
+	need_space(len);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0)
+		skip("cannot create %s: %s", path, strerror(errno));
+	fill_file(fd, len);
+	if (fsync(fd))
+		fail("cannot sync %s: %s", path, strerror(errno));
+	write_text("/proc/sys/vm/drop_caches", "3");
+	return fd;
+}
+
+void read_file(int fd, size_t len)
+{
+	static char buffer[128 << 10];
+
+	for (size_t done = 0; done < len; done += sizeof(buffer))
+		if (pread(fd, buffer, sizeof(buffer), done) != sizeof(buffer))
+			fail("cannot read the file: %s", strerror(errno));
+}
+
+char *map_file(int fd, size_t len, int flags)
+{
+	char *hint = map_anon(len + 2 * MIB);
+	char *mem;
+
+	munmap(hint, len + 2 * MIB);
+	mem = mmap(hint + MIB, len, PROT_READ, flags | MAP_FIXED_NOREPLACE, fd, 0);
+	if (mem == MAP_FAILED)
+		fail("cannot map the file: %s", strerror(errno));
+	return mem;
+}
+
+unsigned long count_cached(char *mem, size_t len)
+{
+	unsigned char *vec = malloc(len / PAGE);
+	unsigned long cached = 0;
+
+	if (!vec || mincore(mem, len, vec))
+		fail("mincore failed: %s", strerror(errno));
+	for (size_t i = 0; i < len / PAGE; i++)
+		cached += vec[i] & 1;
+	free(vec);
+	return cached;
+}
