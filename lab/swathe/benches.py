@@ -40,6 +40,20 @@ BENCHES = (
         full_memory="14G",
         full_disk="16G",
     ),
+    Bench(
+        "zap",
+        "munmap(), MADV_DONTNEED and exit, 256 MiB of folios mapped by PTEs, by folio size",
+        (
+            *(f"{1 << n}K" for n in (2, *range(4, 12))),
+            "dontneed-4K",
+            "dontneed-64K",
+            "dontneed-2048K",
+            "exit-4K",
+            "exit-64K",
+            "exit-2048K",
+        ),
+        "allocating and clearing the pages; exit includes waking and burying the child",
+    ),
 )
 
 

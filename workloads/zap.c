@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * zap CASE: give back 256 MiB (--full: 1 GiB) of anonymous memory, in folios of
+ * 4K to 2048K that are all mapped by PTEs.
+ *
+ * SIZE:          munmap()
+ * dontneed-SIZE: MADV_DONTNEED
+ * exit-SIZE:     exit of a child that has the memory, measured in its parent from
+ *                waking it until it is buried: some 60,000 instructions of waking,
+ *                scheduling and waiting are in it
+ *
+ * Before: every folio has the size asked for, none is mapped by one entry.  After:
+ * the range is unmapped, reads as zero, or is no longer anybody's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "workload.h"
+
+/* Protecting one page of a huge folio and undoing it leaves the folio mapped by PTEs. */
+static void split_mapping(char *mem, size_t len)
+{
+	for (size_t i = 0; i < len; i += 2 * MIB)
+		if (mprotect(mem + i, PAGE, PROT_READ) ||
+		    mprotect(mem + i, PAGE, PROT_READ | PROT_WRITE))
+			fail("mprotect failed: %s", strerror(errno));
+}
+
+static char *populate(size_t len, unsigned long kib)
+{
+	char *mem = map_anon(len);
+
+	thp_only(kib);
+	for (size_t i = 0; i < len; i += PAGE)
+		mem[i] = 1;
+	split_mapping(mem, len);
+	check_folios(mem, len, kib);
+	if (read_field("/proc/self/smaps_rollup", "AnonHugePages:"))
+		fail("some folios are still mapped by one entry");
+	return mem;
+}
+
+static u64 zap_munmap(size_t len, unsigned long kib)
+{
+	char *mem = populate(len, kib);
+	u64 instructions = measure_begin();
+	unsigned char vec;
+
+	if (munmap(mem, len))
+		fail("munmap failed: %s", strerror(errno));
+	instructions = measure_end(instructions);
+	if (!mincore(mem, PAGE, &vec) || errno != ENOMEM)
+		fail("the range is still mapped");
+	return instructions;
+}
+
+static u64 zap_dontneed(size_t len, unsigned long kib)
+{
+	char *mem = populate(len, kib);
+	u64 instructions = measure_begin();
+
+	advise(mem, len, MADV_DONTNEED);
+	instructions = measure_end(instructions);
+	if (count_entries(mem, len))
+		fail("%lu pages are still there", count_entries(mem, len));
+	check_zero(mem, len);
+	return instructions;
+}
+
+static u64 zap_exit(size_t len, unsigned long kib)
+{
+	pid_t pid = fork();
+	u64 instructions, taken;
+
+	if (!pid) {
+		populate(len, kib);
+		child_prepared();
+		_exit(0);
+	}
+	await_child(pid);
+	taken = read_field("/proc/meminfo", "AnonPages:");
+
+	instructions = measure_begin();
+	release_child(pid);
+	bury_child(pid);
+	instructions = measure_end(instructions);
+
+	taken -= read_field("/proc/meminfo", "AnonPages:");
+	if (taken < len / 1024 * 9 / 10)
+		fail("only %llu kB went with the child", (unsigned long long)taken);
+	return instructions;
+}
+
+int main(int argc, char **argv)
+{
+	struct request req = parse_request(argc, argv, "zap [exit-|dontneed-]4K…2048K [--full]");
+	const size_t len = req.full ? GIB : 256 * MIB;
+	const char *size = strchr(req.name, '-');
+	unsigned long kib = parse_folio(size ? size + 1 : req.name);
+	u64 instructions;
+
+	if (!size)
+		instructions = zap_munmap(len, kib);
+	else if (!strncmp(req.name, "exit-", 5))
+		instructions = zap_exit(len, kib);
+	else if (!strncmp(req.name, "dontneed-", 9))
+		instructions = zap_dontneed(len, kib);
+	else
+		fail("unknown case %s: expected SIZE, exit-SIZE or dontneed-SIZE", req.name);
+
+	metric("instructions", instructions, "instructions");
+	metric("pages", len / PAGE, "pages");
+	return 0;
+}
