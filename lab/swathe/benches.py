@@ -54,6 +54,12 @@ BENCHES = (
         ),
         "allocating and clearing the pages; exit includes waking and burying the child",
     ),
+    Bench(
+        "pageout_rate",
+        "a round of reading 2 MiB of a file on XFS and MADV_PAGEOUT, processes x files",
+        ("1x1", "4x4"),
+        "waiting for the disk; faulting and reading are included",
+    ),
 )
 
 

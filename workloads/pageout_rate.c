@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pageout_rate NxN: N processes, each with a 2 MiB file of its own on XFS, map it
+ * privately, read every page and call MADV_PAGEOUT, 64 times (--full: 1024).
+ *
+ * What a round costs is the time the process ran on a CPU, reading included: waiting
+ * for the disk is not in it.  The profiler sees everything from the moment that the
+ * processes are let go until the last has ended.
+ *
+ * Before: every page reads as written.  After: no round found a page still mapped,
+ * nothing is mapped or cached, and all of it reads back.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "datafile.h"
+#include "workload.h"
+
+#define SIZE	(2 * MIB)
+#define MAX_PROCESSES	16
+
+static void read_pages(const char *mem)
+{
+	for (size_t i = 0; i < SIZE; i += PAGE)
+		READ_ONCE(mem[i]);
+}
+
+static u64 play(char *mem, unsigned long rounds)
+{
+	unsigned long faults = count_faults();
+	u64 start = cpu_time();
+
+	for (unsigned long i = 0; i < rounds; i++) {
+		read_pages(mem);
+		advise(mem, SIZE, MADV_PAGEOUT);
+	}
+	start = cpu_time() - start;
+	faults = count_faults() - faults;
+	/* A fault maps up to 16 pages around it. */
+	if (faults < rounds * (SIZE / PAGE / 16))
+		fail("%lu faults in %lu rounds: some found their pages mapped", faults, rounds);
+	return start;
+}
+
+/* One process, whose result goes to @result. */
+static __noreturn void run_child(unsigned int nr, unsigned long rounds, u64 *result)
+{
+	char path[40], *mem;
+
+	snprintf(path, sizeof(path), "/mnt/pageout_rate.%u", nr);
+	mem = map_file(make_file(path, SIZE), SIZE, MAP_PRIVATE);
+	check_contents(mem, SIZE);
+	advise(mem, SIZE, MADV_PAGEOUT);
+	child_prepared();
+
+	*result = play(mem, rounds);
+	if (count_entries(mem, SIZE) || count_cached(mem, SIZE))
+		fail("%lu pages are still mapped, %lu still cached",
+		     count_entries(mem, SIZE), count_cached(mem, SIZE));
+	check_contents(mem, SIZE);
+	unlink(path);
+	_exit(0);
+}
+
+/* What all processes together were on a CPU for. */
+static u64 run(unsigned int processes, unsigned long rounds)
+{
+	u64 *results = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pids[MAX_PROCESSES];
+	u64 start, sum = 0;
+
+	if (results == MAP_FAILED)
+		fail("cannot map a page: %s", strerror(errno));
+	for (unsigned int i = 0; i < processes; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			run_child(i, rounds, &results[i]);
+		await_child(pids[i]);
+	}
+	start = measure_begin();
+	for (unsigned int i = 0; i < processes; i++)
+		release_child(pids[i]);
+	for (unsigned int i = 0; i < processes; i++)
+		bury_child(pids[i]);
+	measure_end(start);
+	for (unsigned int i = 0; i < processes; i++)
+		sum += results[i];
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	struct request req = parse_request(argc, argv, "pageout_rate 1x1|4x4 [--full]");
+	unsigned long rounds = req.full ? 1024 : 64;
+	unsigned int processes, files;
+	u64 instructions;
+
+	if (sscanf(req.name, "%ux%u", &processes, &files) != 2 || processes != files ||
+	    !processes || processes > MAX_PROCESSES)
+		fail("unknown case %s: expected 1x1 to %dx%d", req.name, MAX_PROCESSES,
+		     MAX_PROCESSES);
+	instructions = run(processes, rounds);
+	rounds *= processes;
+	metric("instructions", instructions, "instructions");
+	metric("pages", rounds * (SIZE / PAGE), "pages");
+	metric("rounds", rounds, "rounds");
+	metric("per_round", instructions / rounds, "instructions");
+	return 0;
+}
