@@ -60,6 +60,23 @@ BENCHES = (
         ("1x1", "4x4"),
         "waiting for the disk; faulting and reading are included",
     ),
+    Bench(
+        "ptetables",
+        "page tables that stay behind when all pages are gone",
+        (
+            "dontneed-2M",
+            "dontneed-64K",
+            "dontneed-unaligned",
+            "lazyfree",
+            "punch-hole",
+            "truncate",
+            "dontunmap",
+            "uffd-move",
+            "file-pageout",
+            "fork-exit",
+        ),
+        "touching the pages, but for dontneed-2M",
+    ),
 )
 
 
