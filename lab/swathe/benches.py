@@ -77,6 +77,12 @@ BENCHES = (
         ),
         "touching the pages, but for dontneed-2M",
     ),
+    Bench(
+        "multifault",
+        "page faults: 1 and 8 threads, against a zapping thread, one in 2 MiB",
+        ("1", "8", "zapped", "sparse"),
+        "making threads; clearing pages is included",
+    ),
 )
 
 
