@@ -55,6 +55,12 @@ BENCHES = (
         "allocating and clearing the pages; exit includes waking and burying the child",
     ),
     Bench(
+        "swapout",
+        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram, zeroes and random, by folio size",
+        ("4K", "16K", "64K", "1024K", "4K-random", "64K-random"),
+        "allocating and filling the pages, swapping them in again",
+    ),
+    Bench(
         "pageout_rate",
         "a round of reading 2 MiB of a file on XFS and MADV_PAGEOUT, processes x files",
         ("1x1", "4x4"),

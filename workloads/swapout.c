@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * swapout CASE: MADV_PAGEOUT of 128 MiB (--full: 256 MiB) of anonymous memory to
+ * zram, in folios of CASE.
+ *
+ * SIZE:        every page holds zeroes
+ * SIZE-random: no page can be compressed
+ *
+ * Before: every folio has the size asked for.  After: nothing is present, every
+ * page has a swap entry, no large folio was split for want of contiguous swap, and
+ * all that comes back in is what went out.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "workload.h"
+
+struct result {
+	u64 instructions;
+	u64 pswpout;
+};
+
+static u64 next_random(u64 x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+
+static void fill_random(u64 *words, size_t nr)
+{
+	u64 x = 1;
+
+	for (size_t i = 0; i < nr; i++) {
+		words[i] = x;
+		x = next_random(x);
+	}
+}
+
+static void check_random(const u64 *words, size_t nr)
+{
+	u64 x = 1;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (words[i] != x)
+			fail("page %zu came back wrong", i * sizeof(x) / PAGE);
+		x = next_random(x);
+	}
+}
+
+static void check_swapped(const char *mem, size_t len)
+{
+	unsigned long present = take_census(mem, len).pages;
+	unsigned long entries = count_entries(mem, len);
+
+	if (present || entries != len / PAGE)
+		fail("%lu pages are present and %lu of %zu have an entry", present, entries,
+		     len / PAGE);
+}
+
+static struct result swap_out(size_t len, unsigned long kib, bool random)
+{
+	char *mem = map_anon(len);
+	u64 fallback = thp_stat(kib, "swpout_fallback");
+	struct result res;
+
+	if (random)
+		fill_random((u64 *)mem, len / sizeof(u64));
+	for (size_t i = 0; i < len && !random; i += PAGE)
+		mem[i] = 0;
+	check_folios(mem, len, kib);
+
+	res.pswpout = read_field("/proc/vmstat", "pswpout ");
+	res.instructions = measure_begin();
+	advise(mem, len, MADV_PAGEOUT);
+	res.instructions = measure_end(res.instructions);
+	res.pswpout = read_field("/proc/vmstat", "pswpout ") - res.pswpout;
+
+	check_swapped(mem, len);
+	if (thp_stat(kib, "swpout_fallback") != fallback)
+		fail("some folios were split to be swapped out");
+	if (random)
+		check_random((u64 *)mem, len / sizeof(u64));
+	else
+		check_zero(mem, len);
+	munmap(mem, len);
+	return res;
+}
+
+int main(int argc, char **argv)
+{
+	struct request req = parse_request(argc, argv, "swapout 4K…1024K[-random] [--full]");
+	const size_t len = (req.full ? 256 : 128) * MIB;
+	char *random = strstr(req.name, "-random");
+	struct result res;
+	unsigned long kib;
+
+	if (random)
+		*random = '\0';
+	kib = parse_folio(req.name);
+	if (read_field("/proc/meminfo", "SwapFree:") * 1024 < 2 * len)
+		skip("there is no %zu MiB of free swap", 2 * len >> 20);
+	thp_only(kib);
+	res = swap_out(len, kib, random);
+
+	metric("instructions", res.instructions, "instructions");
+	metric("pages", len / PAGE, "pages");
+	metric("pswpout", res.pswpout, "pages");
+	return 0;
+}
