@@ -92,7 +92,7 @@ static void report(u64 instructions, unsigned long pages, unsigned long faults)
 	metric("instructions", instructions, "instructions");
 	metric("pages", pages, "pages");
 	metric("faults", faults, "faults");
-	metric("per_fault", instructions / faults, "instructions");
+	metric("per_fault", instructions / faults, "instructions/fault");
 }
 
 static void run_dense(unsigned int threads, size_t len)
@@ -176,8 +176,8 @@ static void run_sparse(void)
 	metric("instructions", instructions, "instructions");
 	metric("pages", tables, "pages");
 	metric("faults", faults, "faults");
-	metric("per_fault", (instructions - zapping) / tables, "instructions");
-	metric("per_table", zapping / tables, "instructions");
+	metric("per_fault", (instructions - zapping) / tables, "instructions/fault");
+	metric("per_table", zapping / tables, "instructions/table");
 }
 
 int main(int argc, char **argv)

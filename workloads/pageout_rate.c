@@ -108,6 +108,6 @@ int main(int argc, char **argv)
 	metric("instructions", instructions, "instructions");
 	metric("pages", rounds * (SIZE / PAGE), "pages");
 	metric("rounds", rounds, "rounds");
-	metric("per_round", instructions / rounds, "instructions");
+	metric("per_round", instructions / rounds, "instructions/round");
 	return 0;
 }
