@@ -162,8 +162,8 @@ def add_line(table: Table, name: str, profiles: Sequence[Profile], of: Sequence[
 def functions_table(request: Request, profiles: Sequence[Profile]) -> Table:
     """Functions by how much they differ, biggest first."""
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("function")
-    for head in (*CONFIGS, "difference", *(f"atomics {config}" for config in CONFIGS)):
+    table.add_column("instructions in", no_wrap=True, min_width=32)
+    for head in (*CONFIGS, "change", "locked", "locked"):
         table.add_column(head, justify="right")
     found = [profile.region.functions() for profile in profiles]
     names = set().union(*found)
