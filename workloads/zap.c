@@ -6,8 +6,8 @@
  * SIZE:          munmap()
  * dontneed-SIZE: MADV_DONTNEED
  * exit-SIZE:     exit of a child that has the memory, measured in its parent from
- *                waking it until it is buried: some 60,000 instructions of waking,
- *                scheduling and waiting are in it
+ *                waking it until it is buried: waking, scheduling and waiting
+ *                are in it, about 10,000 instructions
  *
  * Before: every folio has the size asked for, none is mapped by one entry.  After:
  * the range is unmapped, reads as zero, or is no longer anybody's.
