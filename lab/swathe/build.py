@@ -75,8 +75,9 @@ def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--flavor",
         default=default,
-        choices=("bench", "debug"),
-        help=f"bench: nothing but what is measured; debug: every check (default: {default})",
+        choices=tuple(config.FLAVORS),
+        help="bench: nothing but what is measured; debug: every check; "
+        f"kcsan: data races (default: {default})",
     )
 
 

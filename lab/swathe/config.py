@@ -14,6 +14,11 @@ SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
+# The fragments of each flavor, and whether the overlay's own tests are built in.
+FLAVORS = {"bench": (("bench",), False), "debug": (("debug",), True),
+           "kcsan": (("debug", "kcsan"), True)}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Flavor:
     """Which fragments make up a configuration."""
@@ -23,9 +28,10 @@ class Flavor:
     pristine: bool
 
     def fragments(self) -> list[Path]:
-        names = ["base", self.arch, self.name]
+        own, tested = FLAVORS[self.name]
+        names = ["base", self.arch, *own]
         if not self.pristine:
-            names += ["swathe"] + (["swathe-debug"] if self.name == "debug" else [])
+            names += ["swathe"] + (["swathe-debug"] if tested else [])
         paths = [CONFIGS / f"{name}.config" for name in names]
         return [path for path in paths if path.is_file()]
 
