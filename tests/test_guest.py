@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap, test
-from swathe.errors import CheckFailed, UsageError, VmLost
+from swathe.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
 REQUEST = guesttests.Request(build.Request(flavor="debug"), True, (), 2, 100, "")
@@ -78,6 +78,23 @@ def test_description_has_parents_first() -> None:
     assert text.index("dir /a 0755") < text.index("dir /a/b 0755") < text.index("file /a/b/c f0")
     assert "slink /bin/sh " not in text
     assert "slink /bin/ls busybox" in text
+
+
+@pytest.mark.parametrize(("flag", "loaded"), [("-static", False), ("-pie", True)])
+def test_libraries(tmp_path: Path, flag: str, loaded: bool) -> None:
+    (tmp_path / "a.c").write_text(HELLO)
+    subprocess.run(["gcc", flag, "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
+    found = initramfs.libraries(tmp_path / "a")
+    names = [Path(name).name for name in found]
+    assert ("libc.so.6" in names) is loaded
+    assert any(name.startswith("ld-linux") for name in names) is loaded
+    assert all(path.is_file() for path in found.values())
+
+
+def test_a_library_that_is_not_there(fake: Callable[[str, str], Path], tmp_path: Path) -> None:
+    fake("ldd", "echo '\tlibodd.so.1 => not found'")
+    with pytest.raises(EnvironmentLacks, match=r"a needs libodd\.so\.1"):
+        initramfs.libraries(tmp_path / "a")
 
 
 def test_compiling_is_not_redone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ nodes and gives the same archive for the same content.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ DIRECTORIES = ("/bin", "/dev", "/mnt", "/proc", "/root", "/sys", "/tmp")
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/root", "TERM": "dumb"}
 BUSYBOX = Path("/bin/busybox")
 KEPT = 20
+LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,14 @@ def applets() -> list[str]:
     if not BUSYBOX.is_file():
         raise proc.missing("busybox-static")
     return proc.run([str(BUSYBOX), "--list"], quiet=True).output.split()
+
+
+def libraries(program: Path) -> dict[str, Path]:
+    """What a dynamic program is loaded with, at the paths it has here; nothing for a static one."""
+    done = proc.run(["ldd", str(program)], quiet=True)
+    if missing := MISSING.search(done.output):
+        raise EnvironmentLacks(f"{program.name} needs {missing[1]}, which is not installed")
+    return {path: Path(path).resolve() for path in LIBRARY.findall(done.output)}
 
 
 def parents(paths: Sequence[str]) -> list[str]:
