@@ -19,7 +19,7 @@ http://mirror.example/debian/ bookworm
 
 
 def test_the_mirror_is_the_machines_own() -> None:
-    assert apt.mirror(TARGETS) == "http://mirror.example/debian/"
+    assert apt.mirror(TARGETS) == ("http://mirror.example/debian/", "bookworm")
 
 
 def test_no_mirror() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap, test
+from swathe.arch import X86_64
 from swathe.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
@@ -28,12 +29,12 @@ def test_static_or_not(tmp_path: Path, flag: str, dynamic: bool) -> None:
 def test_not_a_program(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(UsageError, match=said):
-        elf.require_static(tmp_path / "a")
+        elf.require_runnable(tmp_path / "a", X86_64)
 
 
 def test_a_script_is_a_program(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"#!/bin/sh\n")
-    elf.require_static(tmp_path / "a")
+    elf.require_runnable(tmp_path / "a", X86_64)
 
 
 def test_run_of_a_missing_program() -> None:

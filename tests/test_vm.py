@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from swathe import initramfs, vm
+from swathe.arch import X86_64
 from swathe.errors import EnvironmentLacks, VmLost
 
 PORTS = """
@@ -28,10 +29,10 @@ Boot = Callable[..., tuple[vm.Verdict, str]]
 def boot(fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boot:
     """Boot a machine that does what a few lines of shell say."""
     monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
-    monkeypatch.setattr(initramfs, "make", lambda job, out: tmp_path / "initramfs")
+    monkeypatch.setattr(initramfs, "make", lambda *_: tmp_path / "initramfs")
 
     def run(body: str, timeout: float = 10) -> tuple[vm.Verdict, str]:
-        fake(vm.QEMU, PORTS + body)
+        fake(X86_64.qemu, PORTS + body)
         machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout)
         text: list[str] = []
         verdict = vm.boot(machine, initramfs.Job(["/bin/x"]), "fake", text.append)

@@ -4,6 +4,7 @@
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,27 +24,66 @@ class Apt:
     options: tuple[str, ...] = ()
 
     def run(self, tool: str, *words: str, cwd: Path | None = None) -> proc.Done:
-        return proc.run([tool, *self.options, *words], cwd=cwd, timeout=TIME_LIMIT)
+        argv = [tool, *self.options, *words]
+        return proc.run(
+            argv, cwd=cwd, timeout=TIME_LIMIT, env={"DEBIAN_FRONTEND": "noninteractive"}
+        )
 
 
-def mirror(listing: str) -> str:
-    """The machine's own mirror of Debian: the first that serves a release, security set aside."""
+def absent(packages: Sequence[str]) -> list[str]:
+    """Those of these packages that dpkg does not list as installed."""
+    form = "${db:Status-Status} ${Package}\n"
+    done = proc.run(["dpkg-query", "-W", "-f", form, *packages], quiet=True)
+    return [name for name in packages if f"installed {name}" not in done.output.splitlines()]
+
+
+def need(packages: Sequence[str]) -> None:
+    """Install what is missing, or say how: as the launcher does for its own list."""
+    missing = absent(packages) if packages and shutil.which("dpkg-query") else []
+    if not missing:
+        return
+    line = f"apt-get install {' '.join(missing)}"
+    if os.geteuid() != 0:
+        raise EnvironmentLacks(f"packages are missing: sudo {line}")
+    ui.note(f"installing {' '.join(missing)}")
+    if not install(missing):
+        raise EnvironmentLacks(f"could not install packages (no network?): {line}")
+
+
+def install(packages: Sequence[str]) -> bool:
+    """Install; if that fails, once more with new lists."""
+    own = Apt()
+    words = ("install", "-y", "--no-install-recommends", *packages)
+    if own.run("apt-get", *words).ok:
+        return True
+    return own.run("apt-get", "update").ok and own.run("apt-get", *words).ok
+
+
+def mirror(listing: str) -> tuple[str, str]:
+    """The machine's own mirror of Debian and the release it serves; security is set aside."""
     for line in listing.splitlines():
         site, _, codename = line.partition(" ")
         if codename in RELEASES and "security" not in site:
-            return site
-    raise EnvironmentLacks("apt knows no mirror of Debian: name a tree or tarball with --source")
+            return site, codename
+    raise EnvironmentLacks(
+        "apt knows no mirror of Debian to fetch from (name a tree or tarball with --source)"
+    )
 
 
-def private(suite: str, home: Path) -> Apt:
-    """A configuration for one suite alone, kept in a directory of its own."""
+def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
+    """A configuration for one suite alone (None: the machine's own release), kept in a directory.
+
+    With an architecture, for one that this machine's programs are not of.
+    """
     form = "$(REPO_URI) $(CODENAME)"
     done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
     for name in ("lists/partial", "cache/archives/partial"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    line = f"deb [signed-by={KEYRING}] {mirror(done.output)} {suite} main\n"
+    site, release = mirror(done.output)
+    line = f"deb [signed-by={KEYRING}] {site} {suite or release} main\n"
     (home / "sources.list").write_text(line)
     settings = (
+        *((f"APT::Architecture={architecture}",) if architecture else ()),
         f"Dir::Etc::SourceList={home}/sources.list",
         "Dir::Etc::SourceParts=/dev/null",
         f"Dir::State::Lists={home}/lists",
@@ -58,20 +98,29 @@ def fetch(package: str, suite: str | None, directory: Path) -> Path:
 
     A suite is asked only if the machine's own sources do not have the package.
     """
-    ui.note(f"fetching {package} (about 150 MB)")
     own = Apt()
     done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
     if not done.ok and suite:
         own = private(suite, directory / "apt")
         done = attempt(own, package, directory, update=True)
+    advice = "install that package, or name a tree or tarball with --source"
+    return fetched(own, package, directory, done, advice)
+
+
+def fetch_foreign(package: str, architecture: str, directory: Path) -> Path:
+    """A package's file for another architecture; dpkg does not learn of that architecture."""
+    own = private(None, directory / "apt", architecture)
+    done = attempt(own, package, directory, update=True)
+    return fetched(own, package, directory, done, f"it is needed for {architecture}")
+
+
+def fetched(own: Apt, package: str, directory: Path, done: proc.Done, advice: str) -> Path:
+    """The one file that was downloaded, if it was."""
     debs = list(directory.glob("*.deb"))
     if proc.NO_SPACE in done.output:
         raise EnvironmentLacks(f"the disk is full: fetching {package}")
     if not done.ok or len(debs) != 1:
-        raise EnvironmentLacks(
-            f"{package} could not be fetched (no network?): "
-            f"install that package, or name a tree or tarball with --source"
-        )
+        raise EnvironmentLacks(f"{package} could not be fetched (no network?): {advice}")
     verify(own, package, debs[0])
     return debs[0]
 

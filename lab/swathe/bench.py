@@ -25,6 +25,7 @@ from rich import box
 from rich.table import Table
 
 from swathe import benches, build, cc, environment, initramfs, rows, run, sections, source, ui, vm
+from swathe.arch import Arch
 from swathe.errors import CheckFailed, UsageError
 from swathe.paths import BUILD, WORKLOADS, write_atomically
 
@@ -138,7 +139,7 @@ def measure_in(
     machine = vm.Machine(
         built.image, built.out, request.cpus, machine_memory(request, choice),
         bench.full_disk if request.full else bench.disk,
-        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout,
+        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout, target=built.target,
     )  # fmt: skip
     lines = guest_lines(bench.name, choice.cases, configs, request.repeats, request.full)
     text: list[str] = []
@@ -146,7 +147,9 @@ def measure_in(
     with ui.progress() as shown:
         task = shown.add_task(title, total=sum("report " in line for line in lines))
         on_text = tally(text, lambda count: shown.update(task, completed=count))
-        verdict = vm.boot(machine, job(bench.name, lines), f"bench-{bench.name}", on_text)
+        verdict = vm.boot(
+            machine, job(bench.name, lines, built.target), f"bench-{bench.name}", on_text
+        )
     found = sections.parse("".join(text))
     if verdict.shell_status:
         last = found[-1].words if found else ("the first program",)
@@ -154,9 +157,9 @@ def measure_in(
     return found
 
 
-def job(name: str, lines: Sequence[str]) -> initramfs.Job:
+def job(name: str, lines: Sequence[str], target: Arch) -> initramfs.Job:
     """A guest that runs these lines, with one bench's program at hand."""
-    program = cc.programs(WORKLOADS).get(name)
+    program = cc.programs(WORKLOADS, compiler=target.compiler).get(name)
     if program is None:
         raise CheckFailed(f"workloads/{name}.c is missing")
     return initramfs.Job(

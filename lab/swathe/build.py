@@ -20,11 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import config, proc, source, tree, ui
+from swathe import apt, config, proc, source, tree, ui
+from swathe.arch import ARCHES, X86_64, Arch
 from swathe.errors import CheckFailed, EnvironmentLacks
 from swathe.paths import BUILD, locked, write_atomically
 
-IMAGES = {"x86_64": Path("arch/x86/boot/bzImage")}
 OBJECT = re.compile(r"^  (CC|AS|AR|LD|HOSTCC|HOSTLD|VDSO\w*|GEN) ")
 FIRST_ESTIMATE = 1150
 PROBLEM = re.compile(r"(\berror\b|Error \d|undefined reference|No rule to make)", re.IGNORECASE)
@@ -45,8 +45,12 @@ class Request:
     kernel: str = "6.12"
     source: Path | None = None
     flavor: str = "bench"
-    arch: str = "x86_64"
+    arch: str = X86_64.name
     pristine: bool = False
+
+    @property
+    def target(self) -> Arch:
+        return ARCHES[self.arch]
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Result:
     out: Path
     tree: Path
     config_hash: str
+    target: Arch
 
 
 def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +73,10 @@ def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", metavar="PATH", type=Path, help="a tree or tarball to use instead"
     )
-    parser.add_argument("--arch", default="x86_64", choices=sorted(IMAGES))
+    parser.add_argument(
+        "--arch", default=X86_64.name, choices=ARCHES,
+        help=f"which architecture (default: {X86_64.name})",
+    )  # fmt: skip
 
 
 def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
@@ -111,23 +119,25 @@ def out_directory(key: str, request: Request) -> Path:
     return BUILD / "out" / f"{key}-{request.flavor}-{request.arch}{suffix}"
 
 
-def make_command(tree_path: Path, out: Path) -> list[str]:
+def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
     jobs = len(os.sched_getaffinity(0))
-    return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}"]
+    return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
 
 
 def build(request: Request) -> Result:
     """Bring everything up to the image up to date."""
+    target = request.target
+    apt.need(target.packages)
     found = source.get(request.kernel, request.source)
     prepared = tree.untouched(found) if request.pristine else tree.prepare(found)
     out = out_directory(found.key, request)
     flavor = config.Flavor(request.flavor, request.arch, request.pristine)
-    image = out / IMAGES[request.arch]
-    make = make_command(prepared.path, out)
+    image = out / target.image
+    make = make_command(prepared.path, out, target)
     with locked(out.name):
         config.configure(make, prepared.path, out, flavor)
         compile_kernel(make, out, image, prepared.stamp)
-    return Result(str(found.version), image, out, prepared.path, config.checksum(out))
+    return Result(str(found.version), image, out, prepared.path, config.checksum(out), target)
 
 
 def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> None:

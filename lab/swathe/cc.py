@@ -13,26 +13,34 @@ from swathe.paths import BUILD
 
 MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
 FLAGS = ("-O2", "-Wall", "-Wextra")
+NATIVE = "gcc"
 
 
 @functools.cache
-def compiler() -> str:
+def version(compiler: str) -> str:
     """The compiler's own first line about itself."""
-    return proc.run(["gcc", "--version"], quiet=True).output.splitlines()[0]
+    return proc.run([compiler, "--version"], quiet=True).output.splitlines()[0]
 
 
 def compile_program(
-    sources: Sequence[Path], flags: Sequence[str] = (), headers: Sequence[Path] = ()
+    sources: Sequence[Path],
+    flags: Sequence[str] = (),
+    headers: Sequence[Path] = (),
+    compiler: str = NATIVE,
 ) -> Path:
     """The static program made from C files, named like the first; headers are what they include."""
-    return compile_c(sources, ("-static", *flags), headers, sources[0].stem)
+    return compile_c(sources, ("-static", *flags), headers, sources[0].stem, compiler)
 
 
 def compile_c(
-    sources: Sequence[Path], flags: Sequence[str], headers: Sequence[Path], name: str
+    sources: Sequence[Path],
+    flags: Sequence[str],
+    headers: Sequence[Path],
+    name: str,
+    compiler: str = NATIVE,
 ) -> Path:
     """What these C files make, kept under its name in a directory for their content."""
-    digest = hashlib.sha256(" ".join([compiler(), *FLAGS, *flags]).encode())
+    digest = hashlib.sha256(" ".join([version(compiler), *FLAGS, *flags]).encode())
     for path in [*sources, *sorted(headers)]:
         digest.update(path.read_bytes())
     program = BUILD / "bin" / digest.hexdigest()[:16] / name
@@ -40,7 +48,7 @@ def compile_c(
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     partial = program.with_name(f"{name}.tmp")
-    argv = ["gcc", *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
+    argv = [compiler, *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:
         errors = [line for line in done.output.splitlines() if " error: " in line]
@@ -57,10 +65,10 @@ def plugin(directory: Path, api: int) -> Path:
     return compile_c(files, flags, sorted(directory.glob("*.h")), f"{directory.name}.so")
 
 
-def programs(directory: Path, flags: Sequence[str] = ()) -> dict[str, Path]:
+def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE) -> dict[str, Path]:
     """Every program of a directory: a C file with a main(), linked with those that have none."""
     files = sorted(directory.glob("*.c"))
     mains = [path for path in files if MAIN.search(path.read_text())]
     shared = [path for path in files if path not in mains]
     headers = sorted(directory.glob("*.h"))
-    return {path.stem: compile_program([path, *shared], flags, headers) for path in mains}
+    return {path.stem: compile_program([path, *shared], flags, headers, compiler) for path in mains}

@@ -29,7 +29,9 @@ class Flavor:
 
     def fragments(self) -> list[Path]:
         own, tested = FLAVORS[self.name]
-        names = ["base", self.arch, *own]
+        names = ["base", self.arch]
+        for name in own:
+            names += [name, f"{self.arch}-{name}"]
         if not self.pristine:
             names += ["swathe"] + (["swathe-debug"] if tested else [])
         paths = [CONFIGS / f"{name}.config" for name in names]

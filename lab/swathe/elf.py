@@ -4,8 +4,10 @@
 import struct
 from pathlib import Path
 
+from swathe.arch import ARCHES, Arch
 from swathe.errors import UsageError
 
+NAMES = {arch.elf_machine: name for name, arch in ARCHES.items()}
 MAGIC = b"\x7fELF"
 PT_INTERP = 3
 
@@ -21,8 +23,13 @@ def wants_interpreter(image: bytes) -> bool:
     return PT_INTERP in types
 
 
-def require_static(program: Path) -> None:
-    """A script is fine (the guest has busybox's sh), a dynamic program is not."""
+def machine(image: bytes) -> int:
+    """Which processor an ELF image is for, as its header says."""
+    return int.from_bytes(image[18:20], "little")
+
+
+def require_runnable(program: Path, target: Arch) -> None:
+    """A script is fine (the guest has busybox's sh), a dynamic or foreign program is not."""
     if not program.is_file():
         raise UsageError(f"{program}: there is no such program")
     image = program.read_bytes()
@@ -30,5 +37,11 @@ def require_static(program: Path) -> None:
         return
     if not image.startswith(MAGIC):
         raise UsageError(f"{program} is neither an ELF program nor a script")
-    if wants_interpreter(image):
-        raise UsageError(f"{program} is linked dynamically: build it with gcc -static")
+    dynamic = wants_interpreter(image)
+    if machine(image) != target.elf_machine:
+        built = NAMES.get(machine(image), "another machine")
+        raise UsageError(f"{program} is built for {built}, not for {target.name}")
+    if dynamic:
+        raise UsageError(
+            f"{program} is linked dynamically: build it with {target.compiler} -static"
+        )

@@ -48,8 +48,8 @@ def look(built: build.Result, cpus: int, memory: str) -> Environment:
     return Environment(
         kernel=built.version,
         config_hash=built.config_hash,
-        qemu=vm.version(),
-        compiler=cc.compiler(),
+        qemu=vm.version(built.target.qemu),
+        compiler=cc.version(built.target.compiler),
         cpus=cpus,
         memory=memory,
         command=shlex.join(["swathe", *sys.argv[1:]]),

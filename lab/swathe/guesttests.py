@@ -38,7 +38,7 @@ def need_headers(built: build.Result) -> Path:
     include = built.out / "usr" / "include"
     with locked(built.out.name):
         if not (include / "linux" / "version.h").is_file():
-            make = build.make_command(built.tree, built.out)
+            make = build.make_command(built.tree, built.out, built.target)
             proc.check([*make, "headers"], "make headers")
     return include
 
@@ -47,7 +47,7 @@ def compile_tests(built: build.Result) -> dict[str, Path]:
     include = need_headers(built)
     common = built.tree / "tools" / "testing" / "selftests"
     flags = ["-isystem", str(include), f"-I{common}", "-Wno-unused-parameter", "-Wno-clobbered"]
-    return cc.programs(built.tree / SELFTESTS, flags)
+    return cc.programs(built.tree / SELFTESTS, flags, built.target.compiler)
 
 
 def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
@@ -69,7 +69,7 @@ def run(request: Request) -> list[Test]:
     programs = compile_tests(built) if request.programs else {}
     machine = vm.Machine(
         built.image, built.out, request.cpus, exact=False,
-        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout,
+        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout, target=built.target,
     )  # fmt: skip
     job = initramfs.Job(
         ["/bin/sh", "/test.sh"],

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from swathe import cc, proc
+from swathe import apt, cc, proc
+from swathe.arch import Arch
 from swathe.errors import CheckFailed, EnvironmentLacks, UsageError
-from swathe.paths import BUILD, GUEST_INIT, scratch
+from swathe.paths import BUILD, GUEST_INIT, locked, scratch, write_atomically
 
 DIRECTORIES = ("/bin", "/dev", "/mnt", "/proc", "/root", "/sys", "/tmp")
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/root", "TERM": "dumb"}
@@ -43,7 +44,7 @@ class Job:
 
 
 def applets() -> list[str]:
-    """The commands busybox provides."""
+    """The commands busybox provides; one of another architecture, same release, has the same."""
     if not BUSYBOX.is_file():
         raise proc.missing("busybox-static")
     return proc.run([str(BUSYBOX), "--list"], quiet=True).output.split()
@@ -73,9 +74,31 @@ def describe(files: Mapping[str, Path]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def gather(job: Job, stage: Path) -> dict[str, Path]:
+def busybox(target: Arch) -> Path:
+    """This machine's own, or that of a Debian package for another architecture."""
+    if not target.foreign:
+        return BUSYBOX
+    kept = BUILD / "foreign" / target.name / "busybox"
+    with locked(f"busybox-{target.name}"):
+        if not kept.is_file():
+            fetch_busybox(target, kept)
+    return kept
+
+
+def fetch_busybox(target: Arch, kept: Path) -> None:
+    with scratch("busybox") as directory:
+        deb = apt.fetch_foreign("busybox-static", target.name, directory)
+        proc.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+        found = [path for path in directory.glob("**/bin/busybox") if path.is_file()]
+        if len(found) != 1:
+            raise CheckFailed(f"{deb.name} does not hold one busybox")
+        write_atomically(kept, found[0].read_bytes(), 0o755)
+
+
+def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     """All files of a guest under short names in stage: the tool's list knows no quoting."""
-    given = {"/init": cc.compile_program([GUEST_INIT]), "/bin/busybox": BUSYBOX, **job.files}
+    init = cc.compile_program([GUEST_INIT], compiler=target.compiler)
+    given = {"/init": init, "/bin/busybox": busybox(target), **job.files}
     texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
     found = {}
     for index, name in enumerate(sorted(given.keys() | texts.keys())):
@@ -89,13 +112,13 @@ def gather(job: Job, stage: Path) -> dict[str, Path]:
     return found
 
 
-def make(job: Job, out: Path) -> Path:
+def make(job: Job, out: Path, target: Arch) -> Path:
     """The archive for a job; out is a kernel's build directory, which has the tool."""
     tool = out / "usr" / "gen_init_cpio"
     if not tool.is_file():
         raise EnvironmentLacks(f"{tool} is missing: build the kernel first")
     with scratch("initramfs") as stage:
-        files = gather(job, stage)
+        files = gather(job, stage, target)
         digest = hashlib.sha256()
         for name, path in files.items():
             digest.update(name.encode() + b"\0" + (stage / path).read_bytes())

@@ -19,6 +19,7 @@ from rich import box
 from rich.table import Table
 
 from swathe import bench, benches, build, cc, regions, rows, run, sections, ui, vm
+from swathe.arch import Arch
 from swathe.errors import CheckFailed, UsageError
 from swathe.paths import BUILD, ROOT, scratch, write_atomically
 from swathe.regions import Counts, Region
@@ -89,13 +90,13 @@ def symbols(out: Path) -> str:
     return "\n".join(sorted(found)) + "\n"
 
 
-def plugin_option(home: Path, out: Path) -> tuple[str, ...]:
+def plugin_option(home: Path, out: Path, target: Arch) -> tuple[str, ...]:
     """QEMU's option that loads the plugin; it writes to home/profile."""
     (home / "symbols").write_text(symbols(out))
-    plugin = cc.plugin(PROFILER, vm.plugin_api())
+    plugin = cc.plugin(PROFILER, vm.plugin_api(vm.version(target.qemu)))
     return (
         "-plugin",
-        f"{plugin},symbols={home / 'symbols'},out={home / 'profile'},arch=x86_64",
+        f"{plugin},symbols={home / 'symbols'},out={home / 'profile'},arch={target.name}",
     )
 
 
@@ -107,11 +108,12 @@ def measure(request: Request) -> list[Profile]:
     with scratch("profile") as home:
         machine = vm.Machine(
             built.image, built.out, 1, request.bench.memory, request.bench.disk,
-            boot=bench.BOOT, timeout=request.timeout, options=plugin_option(home, built.out),
+            boot=bench.BOOT, timeout=request.timeout, target=built.target,
+            options=plugin_option(home, built.out, built.target),
         )  # fmt: skip
         vm.boot(
             machine,
-            bench.job(request.bench.name, lines),
+            bench.job(request.bench.name, lines, built.target),
             f"profile-{request.bench.name}",
             text.append,
         )

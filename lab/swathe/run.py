@@ -94,12 +94,13 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def request_from(args: argparse.Namespace) -> Request:
     if args.off and args.pristine:
         raise UsageError("--off makes no sense with --pristine: there is nothing to switch off")
-    elf.require_static(args.program)
+    kernel = build.request_from(args)
+    elf.require_runnable(args.program, kernel.target)
     for path in args.file:
         if not path.is_file():
             raise UsageError(f"--file {path}: there is no such file")
     return Request(
-        build.request_from(args), args.program, tuple(args.arguments), tuple(args.file),
+        kernel, args.program, tuple(args.arguments), tuple(args.file),
         args.off, args.cpus, args.memory, args.disk, args.timeout, args.boot,
     )  # fmt: skip
 
@@ -122,7 +123,7 @@ def run(request: Request) -> vm.Verdict:
     built = build.build(request.kernel)
     machine = vm.Machine(
         built.image, built.out, request.cpus, request.memory, request.disk,
-        boot=request.boot, timeout=request.timeout,
+        boot=request.boot, timeout=request.timeout, target=built.target,
     )  # fmt: skip
     return vm.boot(machine, job(request), "run", show)
 

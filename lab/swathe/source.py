@@ -57,6 +57,7 @@ def from_package(kernel: str) -> Source:
     if installed.is_file():
         return unpack(installed, SOURCES, kernel)
     with scratch("fetch") as directory:
+        ui.note(f"fetching linux-source-{kernel} (about 150 MB)")
         deb = apt.fetch(f"linux-source-{kernel}", SUITES[kernel], directory)
         proc.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
         tarball = directory / "usr" / "src" / installed.name

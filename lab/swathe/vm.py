@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe import initramfs, proc, ui
+from swathe.arch import X86_64, Arch
 from swathe.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.paths import BUILD, scratch
 
-QEMU = "qemu-system-x86_64"
-MACHINE = "microvm,acpi=off,pit=on,pic=on,rtc=on,isa-serial=on"
-COMMAND_LINE = "console=ttyS0 panic=-1 reboot=t oops=panic panic_on_warn=1"
+COMMAND_LINE = "panic=-1 oops=panic panic_on_warn=1"
 CONSOLE_LINES = 40
 POLL = 0.05
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
@@ -43,6 +42,7 @@ class Machine:
     boot: str = ""
     timeout: float = 600
     options: tuple[str, ...] = ()
+    target: Arch = X86_64
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Verdict:
         return 128 + self.signal if self.signal else self.status
 
 
-def version() -> str:
+def version(qemu: str) -> str:
     """QEMU's own first line about itself."""
-    return proc.run([QEMU, "--version"], quiet=True).output.splitlines()[0]
+    return proc.run([qemu, "--version"], quiet=True).output.splitlines()[0]
 
 
-def plugin_api(text: str = "") -> int:
-    """The version of the plugin interface that this QEMU speaks."""
-    match = re.search(r"version (\d+)\.(\d+)", text or version())
+def plugin_api(text: str) -> int:
+    """The version of the plugin interface that a QEMU of this version speaks."""
+    match = re.search(r"version (\d+)\.(\d+)", text)
     if not match:
         raise EnvironmentLacks("QEMU does not say which version it is")
     number = int(match[1]), int(match[2])
@@ -92,9 +92,11 @@ def port(name: str, path: Path) -> list[str]:
 
 def command(machine: Machine, archive: Path, home: Path) -> list[str]:
     """QEMU's command line; all files it writes are in home."""
+    target = machine.target
     return [
         "setpriv", "--pdeathsig", "KILL",
-        QEMU, "-M", MACHINE, "-cpu", "max", "-m", machine.memory, "-smp", str(machine.cpus),
+        target.qemu, "-M", target.machine, "-cpu", "max",
+        "-m", machine.memory, "-smp", str(machine.cpus),
         *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
         "-serial", f"file:{home / 'console.log'}",
@@ -104,7 +106,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={home / 'disk.img'}",
         "-device", "virtio-blk-device,drive=disk",
         "-kernel", str(machine.image), "-initrd", str(archive),
-        "-append", f"{COMMAND_LINE} {machine.boot}".strip(),
+        "-append", f"{target.console} {COMMAND_LINE} {machine.boot}".strip(),
         *machine.options,
     ]  # fmt: skip
 
@@ -172,7 +174,7 @@ def boot(machine: Machine, job: initramfs.Job, name: str, on_text: OnText) -> Ve
 
     The console's log stays below build/log under the given name.
     """
-    archive = initramfs.make(job, machine.out)
+    archive = initramfs.make(job, machine.out, machine.target)
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
     with scratch(f"vm-{name}") as home:
         make_disk(home / "disk.img", machine.disk)

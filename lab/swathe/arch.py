@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What differs between the architectures a kernel is built for: all of it, in one table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Arch:
+    """How kernels and programs of an architecture are built, and how they are booted.
+
+    console is what the kernel's command line needs for a console and for an end:
+    a reset under -no-reboot ends the machine. packages are those beyond the
+    launcher's own; foreign says that its programs are none of this machine's.
+    """
+
+    name: str
+    make: tuple[str, ...]
+    image: Path
+    compiler: str
+    elf_machine: int
+    qemu: str
+    machine: str
+    console: str
+    packages: tuple[str, ...] = ()
+    foreign: bool = False
+
+
+X86_64 = Arch(
+    "x86_64",
+    make=(),
+    image=Path("arch/x86/boot/bzImage"),
+    compiler="gcc",
+    elf_machine=62,
+    qemu="qemu-system-x86_64",
+    machine="microvm,acpi=off,pit=on,pic=on,rtc=on,isa-serial=on",
+    console="console=ttyS0 reboot=t",
+)
+# Its configuration has no option that leaves mitigations out: they are switched off at boot.
+ARM64 = Arch(
+    "arm64",
+    make=("ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"),
+    image=Path("arch/arm64/boot/Image"),
+    compiler="aarch64-linux-gnu-gcc",
+    elf_machine=183,
+    qemu="qemu-system-aarch64",
+    machine="virt,acpi=off",
+    console="console=ttyAMA0 mitigations=off",
+    packages=("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-system-arm"),
+    foreign=True,
+)
+ARCHES = {arch.name: arch for arch in (X86_64, ARM64)}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Another architecture: its fragments, tools, machine, programs, and what is said without them."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from swathe import (
+    __main__,
+    apt,
+    bench,
+    benches,
+    build,
+    cc,
+    config,
+    elf,
+    guesttests,
+    initramfs,
+    paths,
+    profile,
+    run,
+    vm,
+)
+from swathe.arch import ARCHES, ARM64, X86_64, Arch
+from swathe.errors import EnvironmentLacks, UsageError
+
+Fake = Callable[[str, str], Path]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "names"),
+    [
+        (config.Flavor("bench", "arm64", False), ["base", "arm64", "bench", "swathe"]),
+        (config.Flavor("bench", "x86_64", True), ["base", "x86_64", "bench"]),
+        (
+            config.Flavor("debug", "arm64", False),
+            ["base", "arm64", "debug", "arm64-debug", "swathe", "swathe-debug"],
+        ),
+    ],
+)
+def test_fragments(flavor: config.Flavor, names: Sequence[str]) -> None:
+    assert [path.stem for path in flavor.fragments()] == list(names)
+
+
+@pytest.mark.parametrize("flavor", ["bench", "debug"])
+def test_contpte_is_what_arm64_is_for(flavor: str) -> None:
+    asked = config.request(config.Flavor(flavor, "arm64", False).fragments())
+    assert (asked["CONFIG_ARM64_CONTPTE"], asked["CONFIG_ARM64_4K_PAGES"]) == ("y", "y")
+    assert not [name for name in asked if "X86" in name or "8250" in name]
+
+
+def test_make_gets_architecture_and_tools() -> None:
+    words = {name: build.make_command(Path("/t"), Path("/o"), ARCHES[name])[5:] for name in ARCHES}
+    assert words == {
+        "x86_64": [],
+        "arm64": ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"],
+    }
+
+
+MACHINES = [
+    (X86_64, "qemu-system-x86_64", "microvm,", "console=ttyS0 reboot=t panic=-1"),
+    (ARM64, "qemu-system-aarch64", "virt,", "console=ttyAMA0 mitigations=off panic=-1"),
+]
+
+
+@pytest.mark.parametrize(("target", "qemu", "machine", "line"), MACHINES)
+def test_the_machine(tmp_path: Path, target: Arch, qemu: str, machine: str, line: str) -> None:
+    argv = vm.command(vm.Machine(tmp_path, tmp_path, target=target), tmp_path, tmp_path)
+    assert argv[3] == qemu
+    assert argv[argv.index("-M") + 1].startswith(machine)
+    assert argv[argv.index("-append") + 1].startswith(line)
+    assert "virtio-serial-device" in argv
+    assert not [word for word in argv if "-pci" in word]
+
+
+class Booted(Exception):
+    """Stops where a machine would start."""
+
+    def __init__(self, machine: vm.Machine, job: initramfs.Job) -> None:
+        super().__init__()
+        self.machine = machine
+        self.job = job
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Request:
+    """A kernel for arm64 that need not be built, in a machine that does not start."""
+    request = build.Request(arch="arm64")
+    result = build.Result("6.12.0", tmp_path / "Image", tmp_path, tmp_path, "0", request.target)
+    (tmp_path / "System.map").write_text("ffff800080000000 T _text\n")
+
+    def boot(machine: vm.Machine, job: initramfs.Job, *_: object) -> None:
+        raise Booted(machine, job)
+
+    monkeypatch.setattr(build, "build", lambda _: result)
+    monkeypatch.setattr(vm, "boot", boot)
+    monkeypatch.setattr(cc, "programs", lambda *_, compiler="": {"lazyfree": Path(compiler)})
+    monkeypatch.setattr(guesttests, "compile_tests", lambda _: {})
+    return request
+
+
+def measure_one(request: build.Request) -> None:
+    choices = tuple(benches.choose(["lazyfree:64K"]))
+    bench.measure(bench.Request(request, choices, False, None, 3, 1, 10, "", None))
+
+
+def profile_one(request: build.Request) -> None:
+    profile.measure(profile.Request(request, benches.choose(["lazyfree"])[0].bench, "64K", 1, 10))
+
+
+def run_one(request: build.Request) -> None:
+    run.run(run.Request(request, Path("/x"), (), (), 0, 1, "1G", "1G", 10, ""))
+
+
+def guest_one(request: build.Request) -> None:
+    guesttests.run(guesttests.Request(request, True, (), 1, 10, ""))
+
+
+COMMANDS = [measure_one, profile_one, run_one, guest_one]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_boots_the_machine_that_was_built_for(
+    built: build.Request, command: Callable[[build.Request], None], fake: Fake
+) -> None:
+    for qemu in (ARM64.qemu, X86_64.qemu):
+        fake(qemu, "echo QEMU emulator version 7.2")
+    with pytest.raises(Booted) as caught:
+        command(built)
+    assert caught.value.machine.target is ARM64
+
+
+@pytest.mark.parametrize("command", [measure_one, profile_one])
+def test_workloads_are_cross_compiled(
+    built: build.Request, command: Callable[[build.Request], None], fake: Fake
+) -> None:
+    fake(ARM64.qemu, "echo QEMU emulator version 7.2")
+    with pytest.raises(Booted) as caught:
+        command(built)
+    assert caught.value.job.files["/bin/lazyfree"] == Path(ARM64.compiler)
+
+
+def test_the_plugin_decodes_what_the_machine_executes(built: build.Request, fake: Fake) -> None:
+    fake(ARM64.qemu, "echo QEMU emulator version 7.2")
+    with pytest.raises(Booted) as caught:
+        profile_one(built)
+    assert caught.value.machine.options[1].endswith(",arch=arm64")
+
+
+def test_programs_are_kept_by_compiler(tmp_path: Path, fake: Fake) -> None:
+    (tmp_path / "a.c").write_text("int main(void)\n{\n\treturn 0;\n}\n")
+    fake(ARM64.compiler, '[ "$1" = --version ] && echo cross 1 && exit; touch "${@: -2:1}"')
+    native = cc.programs(tmp_path)
+    assert cc.programs(tmp_path, compiler=ARM64.compiler) != native
+
+
+def elf_image(machine: int) -> bytes:
+    """An executable's header without anything behind it."""
+    return b"\x7fELF\x02\x01\x01".ljust(18, b"\0") + machine.to_bytes(2, "little") + bytes(44)
+
+
+def test_a_program_of_another_architecture(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(elf_image(62))
+    elf.require_runnable(tmp_path / "a", X86_64)
+    with pytest.raises(UsageError, match="is built for x86_64, not for arm64"):
+        elf.require_runnable(tmp_path / "a", ARM64)
+    (tmp_path / "a").write_bytes(elf_image(243))
+    with pytest.raises(UsageError, match="is built for another machine, not for x86_64"):
+        elf.require_runnable(tmp_path / "a", X86_64)
+
+
+ONLY_LIBC = 'echo "installed libc6-dev-arm64-cross"; exit 1'
+LINE = "apt-get install gcc-aarch64-linux-gnu qemu-system-arm"
+
+
+def test_a_user_is_told_what_to_install(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake("dpkg-query", ONLY_LIBC)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert __main__.main(["build", "--arch", "arm64"]) == 3
+    assert capsys.readouterr().err.splitlines()[-1] == f"swathe: packages are missing: sudo {LINE}"
+
+
+def test_root_gets_it_installed_after_an_update(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("dpkg-query", ONLY_LIBC)
+    log = tmp_path / "calls"
+    fake("apt-get", f'echo "$*" >>{log}; [ $(grep -c ^install {log}) = 2 ] || [ "$1" = update ]')
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    apt.need(ARM64.packages)
+    calls = log.read_text().splitlines()
+    assert [call.split()[0] for call in calls] == ["install", "update", "install"]
+    assert calls[2].endswith(" gcc-aarch64-linux-gnu qemu-system-arm")
+
+
+def test_nothing_is_asked_for_that_is_not_used(fake: Fake) -> None:
+    fake("dpkg-query", "exit 1")
+    fake("apt-get", "exit 1")
+    apt.need(X86_64.packages)
+
+
+def test_root_without_network(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake("dpkg-query", ONLY_LIBC)
+    fake("apt-get", "exit 100")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(EnvironmentLacks, match=f"no network.*{LINE}"):
+        apt.need(ARM64.packages)
+
+
+# A mirror's package with one file, and apt in front of it: only for arm64.
+FOREIGN = """
+case "$0 $*" in
+*indextargets*) printf 'http://mirror.example/debian/ trixie\\n' ;;
+*apt-get*Architecture=arm64*download*) : >busybox-static_1_arm64.deb ;;
+*download*) exit 100 ;;
+esac
+"""
+UNPACK = """
+mkdir -p "$3/usr/bin"
+echo an arm64 program >"$3/usr/bin/busybox"
+"""
+
+
+@pytest.fixture
+def mirror(fake: Fake) -> None:
+    for name in ("apt-get", "apt-cache"):
+        fake(name, FOREIGN)
+    fake("dpkg-deb", UNPACK)
+
+
+@pytest.mark.usefixtures("mirror")
+def test_busybox_is_fetched_once(fake: Fake) -> None:
+    found = initramfs.busybox(ARM64)
+    assert found.read_text() == "an arm64 program\n"
+    assert found.stat().st_mode & 0o111
+    assert found.is_relative_to(paths.BUILD)
+    fake("apt-get", FOREIGN.replace("Architecture=arm64", "Architecture=none"))
+    assert initramfs.busybox(ARM64) == found
+    found.unlink()
+    with pytest.raises(EnvironmentLacks, match=r"busybox-static could not be fetched .*arm64"):
+        initramfs.busybox(ARM64)
+
+
+def test_own_busybox_is_used_for_own_kernels() -> None:
+    assert initramfs.busybox(X86_64) == initramfs.BUSYBOX
