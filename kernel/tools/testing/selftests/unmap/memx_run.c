@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One process: its world, and its operations one after the other: see memx.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "memx_run.h"
+
+/* Where the kernel puts nothing by itself: the holes of the arena stay holes. */
+#define ARENA		((char *)(1UL << 40))
+
+#define CHECK_EVERY	4096
+#define REMEMBERED	8
+
+struct world world;
+static struct verdict *mine;
+static bool stop;
+
+/* Random numbers: splitmix64. */
+
+static __u64 mix(__u64 x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+__u32 pick(__u32 below)
+{
+	world.random = mix(world.random);
+	return (world.random >> 16) % below;
+}
+
+bool chance(__u32 one_in)
+{
+	return !pick(one_in);
+}
+
+void seed_operation(__u64 op)
+{
+	world.op = op;
+	world.random = mix(world.seed ^ mix(op));
+	world.stamp = mix(world.random);
+}
+
+static struct range clip(__u32 first, __u32 nr)
+{
+	struct range range = { first, nr };
+
+	if (range.nr > ARENA_PAGES - range.first)
+		range.nr = ARENA_PAGES - range.first;
+	return range;
+}
+
+/* A few pages, a folio, a table, across the end of a table, or much. */
+struct range pick_range(void)
+{
+	__u32 at = pick(ARENA_PAGES), table = at & ~511U;
+
+	switch (pick(16)) {
+	case 0:
+		return clip(table, 512);
+	case 1:
+		return clip(at, 1 + pick(2048));
+	case 2:
+	case 3:
+		return table ? clip(table - 1 - pick(16), 2 + pick(32)) : clip(at, 16);
+	case 4:
+	case 5:
+	case 6:
+	case 7:
+		return clip(at & ~15U, 16 * (1 + pick(4)));
+	default:
+		return clip(at, 1 + pick(8));
+	}
+}
+
+/* Failures. */
+
+struct remembered {
+	__u64 op;
+	const char *name;
+	struct range range;
+};
+
+static struct remembered last[REMEMBERED];
+static unsigned int nr_last;
+
+static void remember(const char *name, struct range range)
+{
+	last[nr_last++ % REMEMBERED] = (struct remembered){ world.op, name, range };
+	if (options.trace)
+		printf("# %llu %s %u+%u%s\n", (unsigned long long)world.op, name, range.first,
+		       range.nr, world.child ? " (child)" : "");
+}
+
+static size_t tell_history(char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (unsigned int i = nr_last > REMEMBERED ? nr_last - REMEMBERED : 0; i < nr_last; i++) {
+		struct remembered *r = &last[i % REMEMBERED];
+
+		len += snprintf(text + len, size - len, "\n# before: %llu %s %u+%u",
+				(unsigned long long)r->op, r->name, r->range.first, r->range.nr);
+	}
+	return len;
+}
+
+void differ(const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(mine->text, 256, fmt, args);
+	va_end(args);
+	tell_history(mine->text + len, sizeof(mine->text) - len);
+	mine->op = world.op;
+	mine->failed = true;
+	_exit(1);
+}
+
+bool worked(int result, const char *call, const char *tolerated)
+{
+	const char *name = strerrorname_np(errno);
+
+	if (!result)
+		return true;
+	if (!name || !strstr(tolerated, name))
+		differ("%s failed: %m", call);
+	return false;
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	differ("signal %d at page %td", sig, ((char *)info->si_addr - world.arena) / (ssize_t)PAGE);
+}
+
+static void catch_faults(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+/* The world. */
+
+static int open_object(int i)
+{
+	char path[] = "/mnt/memx-XXXXXX";
+	int fd = i < 2 ? -1 : mkstemp(path);
+
+	if (fd >= 0)
+		unlink(path);
+	return fd >= 0 ? fd : memfd_create("memx", MFD_CLOEXEC);
+}
+
+static void make_objects(void)
+{
+	world.objects = calloc(NR_OBJECTS, sizeof(struct object));
+	for (int i = 0; i < NR_OBJECTS; i++) {
+		world.objects[i].fd = open_object(i);
+		world.objects[i].size = OBJECT_PAGES;
+		if (ftruncate(world.objects[i].fd, OBJECT_PAGES * PAGE))
+			differ("no room for an object: %m");
+	}
+}
+
+static void make_world(int proc)
+{
+	world.seed = mix(options.seed ^ mix(proc));
+	world.arena = ARENA;
+	world.pages = calloc(ARENA_PAGES, sizeof(struct page_model));
+	world.uffd = -1;
+	make_objects();
+	catch_faults();
+}
+
+static long long arena_pages(void)
+{
+	return status_pages("RssAnon") + status_pages("RssFile") + status_pages("RssShmem") +
+	       status_pages("VmSwap");
+}
+
+/* When all is unmapped nothing may be left, but what each CPU holds back. */
+static void end_world(long long before)
+{
+	long slack = 64 * sysconf(_SC_NPROCESSORS_ONLN) + 256;
+
+	check_world();
+	release_pins();
+	if (world.uffd >= 0)
+		close(world.uffd);
+	munmap(world.arena, ARENA_PAGES * PAGE);
+	if (arena_pages() > before + slack)
+		differ("%lld pages are left over", arena_pages() - before);
+}
+
+/* Operations. */
+
+static void fork_operation(struct range range);
+static struct operation fork_operations[] = { { "fork", 3, fork_operation }, { } };
+
+static const struct operation *kinds[NR_KINDS];
+static unsigned int nr_kinds, all_weights;
+
+static void add_kinds(const struct operation *table)
+{
+	for (; table->name; table++) {
+		kinds[nr_kinds++] = table;
+		all_weights += table->weight;
+	}
+}
+
+void collect_kinds(void)
+{
+	add_kinds(map_operations);
+	add_kinds(content_operations);
+	add_kinds(neutral_operations);
+	add_kinds(tracking_operations);
+	add_kinds(fork_operations);
+}
+
+static __u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static unsigned int pick_kind(void)
+{
+	unsigned int at = pick(all_weights), kind = 0;
+
+	while (at >= kinds[kind]->weight)
+		at -= kinds[kind++]->weight;
+	return kind;
+}
+
+static void one_operation(__u64 nr)
+{
+	unsigned int kind;
+	struct range range;
+	__u64 begin = now();
+
+	seed_operation(nr);
+	kind = pick_kind();
+	range = pick_range();
+	remember(kinds[kind]->name, range);
+	kinds[kind]->act(range);
+	mine->spent[kind] += now() - begin;
+	mine->kinds[kind]++;
+	mine->done++;
+}
+
+static pid_t forked;
+
+/* The child has looked at everything, done something of its own, and looked again. */
+static void bury(int how)
+{
+	int status;
+
+	if (!forked || waitpid(forked, &status, how) != forked)
+		return;
+	forked = 0;
+	world.frozen = false;
+	if (status)
+		differ("the child ended with %s %d", WIFSIGNALED(status) ? "signal" : "status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static __noreturn void live_as_child(__u64 seed, __u32 ops)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	world.child = true;
+	world.seed = seed;
+	model_fork();
+	check_world();
+	for (__u32 i = 0; i < ops; i++)
+		one_operation(i);
+	check_world();
+	_exit(0);
+}
+
+static void fork_operation(struct range range)
+{
+	__u64 seed = mix(world.random);
+	__u32 ops = pick(200);
+
+	(void)range;
+	if (world.child)
+		return;
+	bury(0);
+	world.frozen = true;
+	forked = fork();
+	if (!forked)
+		live_as_child(seed, ops);
+	if (forked < 0) {
+		forked = 0;
+		world.frozen = false;
+	}
+}
+
+static void *disturbing(void *seed)
+{
+	unsigned int state = (uintptr_t)seed;
+	struct timespec pause = { .tv_nsec = 2000000 };
+
+	while (!READ_ONCE(stop)) {
+		disturb(&state);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void start_threads(pthread_t *threads)
+{
+	for (int i = 0; i < options.threads; i++)
+		pthread_create(&threads[i], NULL, disturbing,
+			       (void *)(uintptr_t)(world.seed + i));
+}
+
+static void stop_threads(pthread_t *threads)
+{
+	WRITE_ONCE(stop, true);
+	for (int i = 0; i < options.threads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* One byte changes that the model does not know of: memx must notice. */
+static void spoil_one_byte(void)
+{
+	for (__u32 i = 0; i < ARENA_PAGES; i++) {
+		if (writable(model(i)) && !model(i)->lazy && !model(i)->half) {
+			address(i)[PAGE / 2 - 1] ^= 1;
+			return;
+		}
+	}
+}
+
+static bool time_left(time_t end)
+{
+	return !end || time(NULL) < end;
+}
+
+static void run_operations(__u64 from, __u64 to, time_t end)
+{
+	for (__u64 nr = from; nr < to && ((nr & 255) || time_left(end)); nr++) {
+		if (left_out && left_out[nr])
+			continue;
+		one_operation(nr);
+		bury(WNOHANG);
+		if (nr == options.spoil)
+			spoil_one_byte();
+		if (nr % CHECK_EVERY == 0 && !left_out)
+			check_world();
+	}
+	bury(0);
+}
+
+static __noreturn void work(int proc, __u64 from, __u64 to, time_t end)
+{
+	pthread_t threads[64];
+	long long before;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	make_world(proc);
+	world.soft_dirty_works = soft_dirty_works();
+	before = arena_pages();
+	start_threads(threads);
+	run_operations(from, to, end);
+	stop_threads(threads);
+	end_world(before);
+	_exit(0);
+}
+
+pid_t start_worker(int proc, __u64 from, __u64 to, time_t end)
+{
+	pid_t pid;
+
+	mine = &verdicts[proc];
+	memset(mine, 0, sizeof(*mine));
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		work(proc, from, to, end);
+	return pid;
+}
+
+void tell_kinds(void)
+{
+	for (unsigned int kind = 0; kind < nr_kinds; kind++) {
+		__u64 done = 0, spent = 0;
+
+		for (int p = 0; p < MAX_PROCS; p++) {
+			done += verdicts[p].kinds[kind];
+			spent += verdicts[p].spent[kind];
+		}
+		printf("# %10llu %-20s %8llu us each\n", (unsigned long long)done,
+		       kinds[kind]->name, (unsigned long long)(done ? spent / done / 1000 : 0));
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between memx.c, which starts processes, memx_run.c, which is one, and memx_shrink.c. */
+#ifndef MEMX_RUN_H
+#define MEMX_RUN_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "memx.h"
+
+#define MAX_PROCS	16
+#define NR_KINDS	64
+
+/* Told by a worker, read by whoever started it when it has ended, or for statistics. */
+struct verdict {
+	bool failed;
+	__u64 op, done;
+	__u64 kinds[NR_KINDS], spent[NR_KINDS];	/* operations and ns, by kind */
+	char text[1024];
+};
+
+struct options {
+	__u64 seed, from, to, spoil;
+	int procs, only_proc, threads;
+	double minutes;
+	bool trace;
+};
+
+extern struct options options;
+extern struct verdict *verdicts;		/* of each process, shared with all */
+extern const unsigned char *left_out;		/* by operation number, while shrinking */
+
+/* Operations [from, to) in a process of its own, until a time (0: no limit). */
+pid_t start_worker(int proc, __u64 from, __u64 to, time_t end);
+/* Once, before the first worker starts. */
+void collect_kinds(void);
+void tell_kinds(void);
+
+/* A process failed before operation to: find out which operations that takes. */
+void shrink(int proc, __u64 from, __u64 to);
+
+#endif /* MEMX_RUN_H */

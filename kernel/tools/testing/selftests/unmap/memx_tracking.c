@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Soft-dirty, userfaultfd write-protection, and merging of equal pages, which takes
+ * the marks of what it merges.
+ *
+ * Marks are checked in one direction: what was written since the bits were cleared
+ * must be soft-dirty, what was protected and not written must still be.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "memx.h"
+
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED	BIT_ULL(13)
+#endif
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC	BIT_ULL(15)
+#endif
+
+static void clear_soft_dirty(struct range range)
+{
+	(void)range;
+	if (!world.soft_dirty_works)
+		return;
+	write_text("/proc/self/clear_refs", "4");
+	for (__u32 i = 0; i < ARENA_PAGES; i++)
+		model(i)->soft_dirty = false;
+}
+
+/* Writes to protected pages go through and take the protection away: no handler. */
+static int open_uffd(void)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED |
+			    UFFD_FEATURE_WP_HUGETLBFS_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP,
+	};
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (uffd >= 0 && !ioctl(uffd, UFFDIO_API, &api))
+		return uffd;
+	if (uffd >= 0)
+		close(uffd);
+	return -1;
+}
+
+static bool may_protect(const struct page_model *page)
+{
+	return !page->ksm && (page->backing == ANON ||
+			      (page->backing == OBJECT && page->shared && page->object < 2));
+}
+
+static bool track(struct range part)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)address(part.first), part.nr * PAGE },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+
+	if (!worked(ioctl(world.uffd, UFFDIO_REGISTER, &reg), "UFFDIO_REGISTER", "EBUSY"))
+		return false;
+	for (__u32 i = 0; i < part.nr; i++)
+		model(part.first + i)->tracked = true;
+	return true;
+}
+
+static void protect_tracked(struct range part)
+{
+	if (!worked(uffd_protect(world.uffd, address(part.first), part.nr * PAGE, true) ? 0 : -1,
+		    "UFFDIO_WRITEPROTECT", "ENOENT EAGAIN"))
+		return;
+	/* What may vanish takes its mark with it. */
+	for (__u32 i = 0; i < part.nr; i++)
+		model(part.first + i)->protected = !model(part.first + i)->lazy;
+}
+
+static void write_protect(struct range range)
+{
+	if (world.uffd == -1)
+		world.uffd = open_uffd();
+	if (world.uffd < 0 || world.child) {
+		world.uffd = -2;
+		return;
+	}
+	for_each_stretch(part, range) {
+		if (may_protect(model(part.first)) && track(part))
+			protect_tracked(part);
+	}
+}
+
+static void stop_tracking(struct range range)
+{
+	(void)range;
+	if (world.uffd < 0)
+		return;
+	close(world.uffd);
+	world.uffd = -1;
+	for (__u32 i = 0; i < ARENA_PAGES; i++)
+		forget_marks(model(i));
+}
+
+static void merge(struct range range, bool on)
+{
+	for_each_stretch(part, range) {
+		if (model(part.first)->backing != ANON || model(part.first)->tracked)
+			continue;
+		if (madvise(address(part.first), part.nr * PAGE,
+			    on ? MADV_MERGEABLE : MADV_UNMERGEABLE))
+			continue;
+		for (__u32 i = 0; i < part.nr; i++) {
+			model(part.first + i)->ksm = on;
+			model(part.first + i)->soft_dirty = false;
+		}
+	}
+}
+
+static void mergeable(struct range range)
+{
+	merge(range, true);
+}
+
+static void unmergeable(struct range range)
+{
+	merge(range, false);
+}
+
+struct operation tracking_operations[] = {
+	{ "clear_soft_dirty", 3, clear_soft_dirty },
+	{ "write_protect", 12, write_protect },
+	{ "stop_tracking", 1, stop_tracking },
+	{ "mergeable", 3, mergeable },
+	{ "unmergeable", 3, unmergeable },
+	{ }
+};
