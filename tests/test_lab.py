@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, build, config, labtests, paths, source, tap
+from swathe import __main__, build, cc, config, labtests, paths, source, tap
 from swathe.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
 
 Fake = Callable[[str, str], Path]
@@ -213,3 +213,11 @@ def test_junit_reports(tmp_path: Path) -> None:
 def test_every_error_has_a_status() -> None:
     statuses = {error.__name__: error.status for error in SwatheError.__subclasses__()}
     assert statuses == {"CheckFailed": 1, "UsageError": 2, "EnvironmentLacks": 3, "VmLost": 4}
+
+
+def test_a_program_is_linked_with_its_own_files_and_the_shared_ones() -> None:
+    names = ["memx.c", "memx_run.c", "other.c", "other_part.c", "util.c"]
+    files = [Path(name) for name in names]
+    mains = [Path("memx.c"), Path("other.c")]
+    linked = [path.name for path in cc.parts(mains[0], mains, files)]
+    assert linked == ["memx.c", "memx_run.c", "util.c"]

@@ -66,9 +66,22 @@ def plugin(directory: Path, api: int) -> Path:
 
 
 def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE) -> dict[str, Path]:
-    """Every program of a directory: a C file with a main(), linked with those that have none."""
+    """Every program of a directory: a C file with a main(), and those that it is linked with."""
     files = sorted(directory.glob("*.c"))
     mains = [path for path in files if MAIN.search(path.read_text())]
-    shared = [path for path in files if path not in mains]
     headers = sorted(directory.glob("*.h"))
-    return {path.stem: compile_program([path, *shared], flags, headers, compiler) for path in mains}
+    return {
+        main.stem: compile_program(parts(main, mains, files), flags, headers, compiler)
+        for main in mains
+    }
+
+
+def parts(main: Path, mains: Sequence[Path], files: Sequence[Path]) -> list[Path]:
+    """A program's files: NAME.c, all NAME_*.c, and what no other program owns."""
+    others = [path for path in mains if path != main]
+
+    def belongs_elsewhere(path: Path) -> bool:
+        return any(path.stem.startswith(f"{other.stem}_") for other in others)
+
+    rest = [path for path in files if path not in mains and not belongs_elsewhere(path)]
+    return [main, *rest]
