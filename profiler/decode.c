@@ -104,11 +104,24 @@ unsigned int decode_x86(const uint8_t *insn, size_t len)
 	return decode_plain(&x) | (x.lock ? INSN_ATOMIC : 0);
 }
 
+/* Acquiring loads and releasing stores are none: they are encoded nearby. */
 static bool is_arm64_atomic(uint32_t insn)
 {
-	return (insn & 0x3b200c00) == 0x38200000 ||	/* ldadd, swp and kin */
-	       (insn & 0x3fa07c00) == 0x08a07c00 ||	/* cas */
-	       (insn & 0x3f600000) == 0x08000000;	/* stxr */
+	if ((insn & 0x3ffffc00) == 0x38bfc000)			/* ldapr */
+		return false;
+	return (insn & 0x3f200c00) == 0x38200000 ||		/* ldadd, swp and kin */
+	       (insn & 0x3fa07c00) == 0x08a07c00 ||		/* cas */
+	       (insn & 0xbfa07c00) == 0x08207c00 ||		/* casp */
+	       (insn & 0x3fe00000) == 0x08000000 ||		/* stxr */
+	       (insn & 0xbfe00000) == 0x88200000;		/* stxp */
+}
+
+static bool is_arm64_call(uint32_t insn)
+{
+	return (insn & 0xfc000000) == 0x94000000 ||		/* bl */
+	       (insn & 0xfffffc1f) == 0xd63f0000 ||		/* blr */
+	       (insn & 0xfffff81f) == 0xd63f081f ||		/* blraaz */
+	       (insn & 0xfffff800) == 0xd73f0800;		/* blraa */
 }
 
 /* sys #op1, c8, ...: bit 0 of op2 tells "by address" from "all". */
@@ -125,7 +138,7 @@ unsigned int decode_arm64(uint32_t insn)
 		return INSN_BEGIN;
 	if (insn == END_ARM64)
 		return INSN_END;
-	if ((insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000)
+	if (is_arm64_call(insn))
 		return INSN_CALL;
 	if ((insn & 0xfffffc1f) == 0xd65f0000 || (insn & 0xfffffbff) == 0xd65f0bff)
 		return INSN_RETURN;

@@ -35,12 +35,37 @@ X86 = [
 ARM64 = [
     (0x94000000, CALL),
     (0xD63F0100, CALL),
+    (0xD73F0822, CALL),  # blraa
+    (0xD73F0C22, CALL),  # blrab
+    (0xD63F083F, CALL),  # blraaz
+    (0xD63F0C3F, CALL),  # blrabz
+    (0xD61F0060, 0),  # br
+    (0x14000002, 0),  # b
     (0xD65F03C0, RETURN),
+    (0xD65F0BFF, RETURN),  # retaa
+    (0xD65F0FFF, RETURN),  # retab
+    (0xD69F03E0, 0),  # eret
     (0xF8E00020, ATOMIC),  # ldaddal
+    (0xF821007F, ATOMIC),  # stadd
+    (0xF8E18062, ATOMIC),  # swpal
+    (0xF8BFC041, 0),  # ldapr
     (0xC8A07C41, ATOMIC),  # cas
+    (0xC8E1FC62, ATOMIC),  # casal
+    (0x48207C82, ATOMIC),  # casp
+    (0x0860FC82, ATOMIC),  # caspal
     (0xC8027C20, ATOMIC),  # stxr
+    (0xC803FC41, ATOMIC),  # stlxr
+    (0xC8231041, ATOMIC),  # stxp
     (0xC85F7C20, 0),  # ldxr
+    (0xC87F1041, 0),  # ldxp
+    (0xC89FFC41, 0),  # stlr
+    (0xC89F7C41, 0),  # stllr
+    (0xC8DFFC41, 0),  # ldar
+    (0xF8636841, 0),  # ldr with an index
+    (0x3CE36841, 0),  # ... of a vector register
     (0xD5088727, FLUSH_ONE),  # tlbi vae1
+    (0xD50882A1, FLUSH_ONE),  # tlbi rvale1is
+    (0xD5088341, FLUSH_ALL),  # tlbi aside1is
     (0xD508831F, FLUSH_ALL),  # tlbi vmalle1is
     (0xD28A6C3F, BEGIN),
     (0xD28A6C5F, END),
