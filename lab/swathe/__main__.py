@@ -14,6 +14,7 @@ from swathe.errors import SwatheError
 COMMANDS = {
     "bench": "measure reclaim, stock beside swathe, in exact instruction counts",
     "profile": "show what each kernel function costs in a bench",
+    "report": "write one page of what was measured: tables, plots, environment",
     "test": "check the lab, the hooks and the kernel",
     "build": "fetch, hook and build a kernel",
     "run": "boot that kernel and run a static program of yours in it",

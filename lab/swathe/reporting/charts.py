@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is drawn, and in words what is to be seen; how it looks is the business of plots.py."""
+
+from collections.abc import Sequence
+
+from swathe.reporting import compare, tables
+from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, Line, Verdict
+from swathe.reporting.figures import Profile, Series
+from swathe.reporting.model import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
+from swathe.rows import MAIN_METRIC
+
+DRAWN = (STOCK, NEWEST, SWATHE)
+
+
+def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
+    """Every case on its own scale, on which stock 6.12 is 1."""
+    by, unit = compare.scale(
+        [row.value for line in found for row in line.rows.values()], found[0].unit
+    )
+    groups = tuple(bar_group(line, by) for line in found if line.value(STOCK))
+    if not groups:
+        return None
+    text = "; ".join(group_text(line, by) for line in found if line.value(STOCK))
+    return Plot(
+        name,
+        f"{title}, {unit}",
+        f"Bars relative to stock 6.12, labelled in {unit}, the goal marked. {text}.",
+        Bars(groups),
+    )
+
+
+def overview(found: Sequence[Line]) -> Plot | None:
+    """One row of each thread, each labelled in its own unit."""
+    scales = [
+        compare.scale([row.value for row in line.rows.values()], line.unit)[0] for line in found
+    ]
+    there = [(line, by) for line, by in zip(found, scales, strict=True) if line.value(STOCK)]
+    if not there:
+        return None
+    text = "; ".join(group_text(line, by) for line, by in there)
+    drawing = Bars(tuple(bar_group(line, by) for line, by in there))
+    return Plot("overview", "Relative to stock 6.12", f"Bars, the goals marked. {text}.", drawing)
+
+
+def bar_group(line: Line, by: float) -> BarGroup:
+    stock = line.value(STOCK)
+    assert stock
+    made = [
+        Bar(config, value / stock, compare.number(value, by))
+        for config in DRAWN
+        if (value := line.value(config)) is not None
+    ]
+    wanted = line.wanted()
+    return BarGroup(
+        compare.case_name(line.case), tuple(made),
+        None if wanted is None else wanted / stock, goal_text(line, by),
+    )  # fmt: skip
+
+
+def goal_text(line: Line, by: float) -> str:
+    if line.wanted() is None:
+        return ""
+    goal = f"goal {compare.number(line.wanted(), by)}"
+    return goal if line.verdict() is Verdict.UNMEASURED else f"{goal}: {line.verdict().value}"
+
+
+def group_text(line: Line, by: float) -> str:
+    """One case in words."""
+    values = ", ".join(
+        f"{compare.config_name(config)} {compare.number(line.value(config), by)}"
+        for config in DRAWN
+        if line.value(config) is not None
+    )
+    goal = goal_text(line, by)
+    return f"{compare.case_name(line.case)}: {values}" + (f", {goal}" if goal else "")
+
+
+def curves_of(found: Sequence[Line], cases: Sequence[tuple[float, str]]) -> tuple[Curve, ...]:
+    """Per-page cost of the cases, each at its place on the x axis."""
+    made = []
+    for config in DRAWN:
+        points = [
+            (x, cost)
+            for x, case in cases
+            if (cost := tables.per_page(found, case, config, MAIN_METRIC)) is not None
+        ]
+        if len(points) > 1:
+            made.append(Curve(config, tuple(points)))
+    return tuple(made)
+
+
+def curves_text(curves: Sequence[Curve], names: dict[float, str]) -> str:
+    """Where each curve begins and ends."""
+    parts = []
+    for curve in curves:
+        (first, low), (last, high) = curve.points[0], curve.points[-1]
+        parts.append(
+            f"{compare.config_name(curve.config)} from {low:,.1f} at {names[first]} "
+            f"to {high:,.1f} at {names[last]}"
+        )
+    return "; ".join(parts)
+
+
+def by_folio(bench: str, found: Sequence[Line]) -> Plot | None:
+    """Cost per page by folio size."""
+    names = {
+        float(kib): case
+        for case in dict.fromkeys(line.case for line in found)
+        if (kib := compare.folio_kib(case)) is not None
+    }
+    curves = curves_of(found, sorted(names.items()))
+    if not curves:
+        return None
+    ticks = {kib: case.removesuffix("K") for kib, case in names.items()}
+    named = {kib: compare.case_name(case) for kib, case in names.items()}
+    text = f"Instructions per page, logarithmic: {curves_text(curves, named)}."
+    drawing = Lines(curves, "folio size, KiB", "instructions per page", ticks=ticks)
+    return Plot(f"{bench}-folio", "Cost per page by folio size", text, drawing)
+
+
+def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
+    """Cost per page against how much memory there is: it must not grow."""
+    names = {
+        float(size[1]): case
+        for case in dict.fromkeys(line.case for line in found)
+        if (size := compare.in_memory(case)) and size[0] == what
+    }
+    curves = curves_of(found, sorted(names.items()))
+    if not curves:
+        return None
+    ticks = {mib: compare.size(int(mib)) for mib in names}
+    text = f"Instructions per page, flat if cost is linear: {curves_text(curves, ticks)}."
+    drawing = Lines(curves, "memory unmapped", "instructions per page", ticks=ticks)
+    title = f"Cost per page against size, {compare.case_name(what)}"
+    return Plot(f"{bench}-size-{what}", title, text, drawing)
+
+
+def series(found: Sequence[Series], title: str) -> Plot | None:
+    """How something grew while a case ran."""
+    order = {config: place for place, config in enumerate((PRISTINE, *DRAWN))}
+    known = sorted(found, key=lambda one: order.get(one.config, len(order)))
+    curves = tuple(Curve(one.config, one.points) for one in known if one.points)
+    if not curves:
+        return None
+    first = next(one for one in found if one.points)
+    ends = "; ".join(
+        f"{compare.config_name(curve.config)} ends at {curve.points[-1][1]:,.0f}, "
+        f"at most {max(y for _, y in curve.points):,.0f}"
+        for curve in curves
+    )
+    unit = first.y_unit or "kB"
+    drawing = Lines(curves, first.x_unit or "progress", unit, log=False)
+    return Plot(f"{first.bench}-{first.series}", title, f"In {unit}: {ends}.", drawing)
+
+
+def stack(profile: Profile) -> Plot | None:
+    """The dearest functions, one upon the other, stock beside swathe."""
+    found = tables.costs(profile)
+    if not found.configs or not found.layers:
+        return None
+    top = [*found.layers[: tables.TOP], tables.rest(found, tables.TOP)]
+    names = tuple(compare.config_name(config) for config in found.configs)
+    totals = ", ".join(
+        f"{name} {total:,.1f}" for name, total in zip(names, found.total, strict=True)
+    )
+    text = (
+        f"Stacked columns, instructions per page: {totals}; "
+        f"the dearest functions are {', '.join(layer.name for layer in top[:3])}."
+    )
+    case = compare.case_name(profile.case)
+    return Plot(
+        f"{profile.bench}-{profile.case}-profile", f"Cost per function, {case}", text,
+        Stack(names, tuple(top), "instructions per page"),
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One metric of one case in all configs, its goal, and what to say of it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from swathe.goals import Goal
+from swathe.rows import MAIN_METRIC, Row
+
+STOCK, SWATHE, NEWEST, PRISTINE = "stock", "swathe", "7.3", "pristine"
+# As columns, from left to right.
+CONFIGS = (PRISTINE, STOCK, NEWEST, SWATHE)
+NAMES = {
+    PRISTINE: "pristine 6.12",
+    STOCK: "stock 6.12",
+    NEWEST: "stock 7.3",
+    SWATHE: "swathe",
+}
+EVENTS = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
+MINUS = "\N{MINUS SIGN}"
+MILLION = 1_000_000
+
+
+class Verdict(Enum):
+    MET = "met"
+    MISSED = "missed"
+    UNMEASURED = "not measured"
+    NONE = "no goal"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: values by config."""
+
+    bench: str
+    case: str
+    metric: str
+    unit: str
+    rows: Mapping[str, Row]
+    goal: Goal | None = None
+
+    def value(self, config: str) -> float | None:
+        row = self.rows.get(config)
+        return row.value if row else None
+
+    def change(self, of: str = SWATHE, against: str = STOCK) -> float | None:
+        """Swathe against stock, as a fraction; None where that is nothing."""
+        before, after = self.value(against), self.value(of)
+        if before is None or after is None:
+            return None
+        if before == after:
+            return 0.0
+        return (after - before) / before if before else None
+
+    def wanted(self) -> float | None:
+        return self.goal.goal if self.goal else None
+
+    def recorded_newest(self) -> float | None:
+        """What the newest kernel took before, where this run did not measure it."""
+        return self.goal.newest if self.goal and NEWEST not in self.rows else None
+
+    def verdict(self) -> Verdict:
+        value = self.value(SWATHE)
+        if self.goal is None or self.goal.goal is None:
+            return Verdict.NONE
+        if value is None:
+            return Verdict.UNMEASURED
+        return Verdict.MET if self.goal.met(value) else Verdict.MISSED
+
+    def missed_by(self) -> float | None:
+        """How far above a missed goal, as a fraction of it."""
+        value, wanted = self.value(SWATHE), self.wanted()
+        if self.verdict() is not Verdict.MISSED or not wanted or value is None:
+            return None
+        return (value - wanted) / wanted
+
+    def spread(self) -> float | None:
+        """The largest of the configs' spreads, as a fraction of their medians."""
+        found = [row.spread / abs(row.value) for row in self.rows.values() if row.value]
+        return max(found, default=None)
+
+
+def lines(rows: Iterable[Row], goals: Sequence[Goal]) -> list[Line]:
+    """Rows put side by side, in the order they come."""
+    wanted = {(goal.bench, goal.case, goal.metric): goal for goal in goals}
+    found: dict[tuple[str, str, str, str], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault((row.bench, row.case, row.metric, row.unit), {})[row.config] = row
+    return [Line(*key, configs, wanted.get(key[:3])) for key, configs in found.items()]
+
+
+def configs_in(found: Iterable[Line]) -> list[str]:
+    """The columns that these lines need: ours always, and whatever else was measured."""
+    seen = {config for line in found for config in line.rows} | {STOCK, SWATHE}
+    return [name for name in CONFIGS if name in seen] + sorted(seen - set(CONFIGS))
+
+
+def config_name(config: str) -> str:
+    return NAMES.get(config, config)
+
+
+def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
+    """By what to divide a table's values, and the unit they then have."""
+    largest = max((abs(value) for value in values if value is not None), default=0)
+    if unit == MAIN_METRIC and largest >= MILLION:
+        return MILLION, "million instructions"
+    return 1, unit
+
+
+def number(value: float | None, by: float = 1) -> str:
+    """As many digits as say something; the same number of decimals in all of a column."""
+    if value is None:
+        return ""
+    if by != 1:
+        return f"{value / by:,.2f}"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def percent(fraction: float | None, decimals: int = 1) -> str:
+    """A change with its sign, if it does not round to nothing."""
+    if fraction is None:
+        return ""
+    text = f"{abs(100 * fraction):.{decimals}f} %"
+    if float(text.removesuffix(" %")) == 0:
+        return text
+    return f"{MINUS if fraction < 0 else '+'}{text}"
+
+
+def spread_text(fraction: float | None) -> str:
+    if not fraction:
+        return "" if fraction is None else "0"
+    return f"{100 * fraction:.3f} %" if fraction >= 0.000_005 else "< 0.001 %"
+
+
+def verdict_text(line: Line) -> str:
+    """The verdict in words."""
+    verdict = line.verdict()
+    over = line.missed_by()
+    if verdict is Verdict.NONE:
+        return "\N{EM DASH}"
+    if over is None:
+        return str(verdict.value)
+    if over >= 10:
+        return f"{verdict.value}: {1 + over:.0f} times"
+    return f"{verdict.value} by {100 * over:.1f} %"
+
+
+IN_MEMORY = re.compile(r"^(?P<what>.+)@(?P<mib>\d+)M$")
+FOLIO = re.compile(r"^(\d+)K$")
+FOLIO_OF = re.compile(r"^(\d+)K-(\w+)$")
+
+
+def size(mib: int) -> str:
+    return f"{mib // 1024} GiB" if mib >= 1024 and mib % 1024 == 0 else f"{mib} MiB"
+
+
+def case_name(case: str) -> str:
+    """A folio size as people write it: 64K is 64 KiB, 64K@1024M is 64 KiB in 1 GiB."""
+    case, space, unusual = case.partition(" ")
+    if space:
+        return f"{case_name(case)} {unusual}"
+    if match := IN_MEMORY.match(case):
+        return f"{case_name(match['what'])} in {size(int(match['mib']))}"
+    if match := FOLIO.match(case):
+        return f"{match[1]} KiB"
+    if match := FOLIO_OF.match(case):
+        return f"{match[1]} KiB, {match[2]}"
+    return case
+
+
+def folio_kib(case: str) -> int | None:
+    """The folio size of a case that is nothing but one."""
+    match = FOLIO.match(case)
+    return int(match[1]) if match else None
+
+
+def in_memory(case: str) -> tuple[str, int] | None:
+    """The case and the size in MiB of one like 64K@1024M."""
+    match = IN_MEMORY.match(case)
+    return (match["what"], int(match["mib"])) if match else None

@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report's sections: each thread's figures beside ours, then what they hold for."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from swathe import benches
+from swathe.goals import Goal
+from swathe.reporting import charts, commands, compare, tables, threads
+from swathe.reporting.compare import NEWEST, Line, Verdict
+from swathe.reporting.figures import Figures, Profile
+from swathe.reporting.model import (
+    Beside,
+    Block,
+    Cell,
+    Column,
+    Command,
+    Document,
+    Folded,
+    Heading,
+    Missing,
+    Note,
+    Pair,
+    Plot,
+    Plots,
+    Section,
+    Table,
+    Text,
+    Tone,
+)
+from swathe.reporting.threads import Part, Thread
+from swathe.rows import MAIN_METRIC
+
+TITLE = "Swathe: unmapping a run at a time, measured against stock Linux"
+READING = (
+    "The unit is the instruction. The kernel runs in QEMU without hardware acceleration under "
+    "`-icount shift=0`: the guest's clock counts executed instructions, whatever else the host "
+    "does.",
+    "Stock and swathe are one kernel, measured alternately in one boot by flipping "
+    "`/sys/kernel/mm/unmap/enabled`. Stock 7.3 and pristine are kernels of their own, built from "
+    "untouched trees and booted for themselves.",
+    "A figure is the median of the measured repeats, after one that is not counted. The spread is "
+    "the distance of the largest from the smallest, in percent of the median, and the largest of "
+    "the row's columns.",
+    "A goal is met by a figure that is not above it. Goals were set before this work, from what "
+    "stock kernels took.",
+    "These are not times. A locked instruction, a TLB invalidation and an access that misses every "
+    "cache count as one each; hardware charges far more for them. Hence the first two are listed "
+    "apart, where they were counted.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Material:
+    """All there is to write about; rows already put side by side."""
+
+    figures: Figures
+    lines: tuple[Line, ...]
+    goals_source: str
+
+    def of(self, bench: str) -> list[Line]:
+        return [line for line in self.lines if line.bench == bench]
+
+    def profiles_of(self, bench: str) -> list[Profile]:
+        return [one for one in self.figures.profiles if one.bench == bench]
+
+
+def build(figures: Figures, goals: Sequence[Goal], goals_source: str, origin: str) -> Document:
+    """The whole report; origin says where its figures are from."""
+    found = tuple(compare.lines(figures.rows, goals))
+    material = Material(figures, found, goals_source)
+    sections = [summary(material), *(thread(material, each) for each in threads.THREADS)]
+    if rest := unthreaded(material):
+        sections.append(rest)
+    sections += [environment(material), reading(), excluded(material)]
+    return Document(TITLE, lead(material, origin), tuple(sections))
+
+
+def lead(material: Material, origin: str) -> tuple[str, ...]:
+    kernels = {run.environment.get("kernel", "") for run in material.figures.runs}
+    named = ", ".join(sorted(kernels - {""}))
+    what = "executes to unmap and reclaim memory, counted exactly."
+    return (
+        f"Instructions that Linux {named or '6.12'} {what}",
+        f"{origin} {when(material)}".strip(),
+    )
+
+
+def when(material: Material) -> str:
+    """The days, and the commits of this repository."""
+    every = [run.environment for run in material.figures.runs]
+    every += [one.environment for one in material.figures.profiles]
+    days = sorted({found.get("date", "")[:10] for found in every} - {""})
+    commits = dict.fromkeys(found["swathe"] for found in every if "swathe" in found)
+    if not days or not commits:
+        return ""
+    span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"Measured {span}, Swathe {', '.join(commits)}."
+
+
+def summary(material: Material) -> Section:
+    """One or two rows of each thread, and how many goals are met."""
+    heads = ("row", "stock 6.12", "swathe", "change", "unit", "goals met")
+    body = [row for each in threads.THREADS for row in summary_rows(material, each)]
+    table = Table(
+        "The rows that stand for each thread",
+        tuple(Column(name, numeric=0 < index < 4) for index, name in enumerate(heads)),
+        tuple(body),
+    )
+    keys = {key for each in threads.THREADS for key in each.key_rows}
+    chosen = [
+        replace(line, case=f"{line.bench} {compare.case_name(line.case)}")
+        for line in material.lines
+        if (line.bench, line.case, line.metric) in keys
+    ]
+    plot = charts.overview(chosen)
+    blocks: list[Block] = [Text(goals_met(material.lines))]
+    blocks.append(Pair((table,), (Plots((plot,)),)) if plot else table)
+    return Section("summary", "At a glance", "At a glance", tuple(blocks))
+
+
+def goals_met(found: Iterable[Line]) -> str:
+    """All verdicts in one sentence."""
+    verdicts = [line.verdict() for line in found]
+    met, missed = verdicts.count(Verdict.MET), verdicts.count(Verdict.MISSED)
+    if not met + missed:
+        return "None of the goals was measured in this run."
+    return f"Of {met + missed} goals measured, {met} are met and {missed} are missed."
+
+
+def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell, ...]]:
+    by_key = {(line.bench, line.case, line.metric): line for line in material.lines}
+    of_thread = [line for part in each.parts for line in material.of(part.bench)]
+    for index, key in enumerate(each.key_rows):
+        name = f"{each.key} {key[0]} {compare.case_name(key[1])}"
+        goals = Cell(met_of(of_thread)) if index == 0 else Cell("")
+        line = by_key.get(key)
+        if line is None:
+            quiet = Cell("not measured", Tone.QUIET)
+            yield (Cell(name), quiet, quiet, Cell(""), Cell(""), goals)
+            continue
+        by, unit = compare.scale([row.value for row in line.rows.values()], line.unit)
+        values = [line.value(config) for config in (compare.STOCK, compare.SWATHE)]
+        yield (
+            Cell(name),
+            *(Cell(compare.number(value, by) or "not measured") for value in values),
+            Cell(compare.percent(line.change())),
+            Cell(unit.replace("million", "M"), Tone.QUIET),
+            goals,
+        )
+
+
+def met_of(found: Iterable[Line]) -> str:
+    verdicts = [line.verdict() for line in found]
+    met, missed = verdicts.count(Verdict.MET), verdicts.count(Verdict.MISSED)
+    return f"{met} of {met + missed}" if met + missed else "none measured"
+
+
+def thread(material: Material, each: Thread) -> Section:
+    """The thread's own figures beside the first of our tables, then everything else."""
+    blocks: list[Block] = []
+    for index, part in enumerate(each.parts):
+        found = part_blocks(material, part)
+        if index == 0:
+            cut = first_table(found)
+            blocks += [Beside(each.quote, tuple(found[:cut])), *found[cut:]]
+        else:
+            blocks += found
+    return Section(
+        each.key.lower(), f"{each.key} {each.title}", f"{each.key} {each.short}", tuple(blocks)
+    )
+
+
+def first_table(blocks: Sequence[Block]) -> int:
+    """How many blocks stand beside the thread's: up to the first table and its notes."""
+    for index, block in enumerate(blocks):
+        if isinstance(block, Table):
+            after = index + 1
+            while after < len(blocks) and isinstance(blocks[after], Note):
+                after += 1
+            return after
+    return len(blocks)
+
+
+def unthreaded(material: Material) -> Section | None:
+    """Benches that no thread is about."""
+    names = [name for name in material.figures.benches() if name not in threads.known()]
+    blocks = [block for name in names for block in part_blocks(material, threads.unthreaded(name))]
+    return Section("others", "Other benches", "Other benches", tuple(blocks)) if blocks else None
+
+
+def part_blocks(material: Material, part: Part) -> list[Block]:
+    """All that is known of one bench; then what is folded, and last what is missing."""
+    blocks = list(part_content(material, part))
+    last = {Folded: 1, Missing: 2}
+    return sorted(blocks, key=lambda block: last.get(type(block), 0))
+
+
+def part_content(material: Material, part: Part) -> Iterator[Block]:
+    yield Heading(part.title)
+    found = material.of(part.bench)
+    if summary := summary_of(part.bench):
+        yield Text(f"`{part.bench}`: {summary}.")
+    command = f"./swathe bench {part.bench}"
+    if found:
+        yield from compared(material, part, found)
+        yield Command(again(material.figures, part.bench))
+        yield from drawn(part, found)
+        yield from counted(part, found, command)
+    else:
+        yield Missing(f"The bench {part.bench} was not measured in this run.", command)
+    yield from curves(material, part)
+    yield from profiles(material, part)
+
+
+def again(figures: Figures, bench: str) -> tuple[str, ...]:
+    """One line for each way the bench's rows were measured."""
+    runs = [figures.runs[index] for index in figures.runs_of(bench)]
+    lines = [commands.again(run.environment.get("command", ""), bench) for run in runs]
+    return tuple(dict.fromkeys(lines))
+
+
+def summary_of(bench: str) -> str:
+    return next((known.summary for known in benches.BENCHES if known.name == bench), "")
+
+
+def compared(material: Material, part: Part, found: Sequence[Line]) -> Iterator[Block]:
+    """A table for each metric, for each group of cases."""
+    recorded = False
+    for metric in metrics_of(part, found):
+        of_metric = [line for line in found if line.metric == metric]
+        for what, group in grouped(part, of_metric, part.what(metric)):
+            yield tables.comparison(what, group)
+            if tables.has_recorded(group) and not recorded:
+                recorded = True
+                yield Note(
+                    f"{tables.DAGGER} 7.3 was not measured in this run; {material.goals_source}."
+                )
+    for line in found:
+        if line.goal and line.goal.note:
+            yield Note(f"{compare.case_name(line.case)}, {line.metric}: {line.goal.note}.")
+    yield Note(origin_text(material.figures, part.bench))
+
+
+def metrics_of(part: Part, found: Sequence[Line]) -> list[str]:
+    """The part's metrics, and whatever else there is a goal for."""
+    names = dict.fromkeys(line.metric for line in found)
+    wanted = [name for name in part.metrics if name in names]
+    goals = dict.fromkeys(line.metric for line in found if line.wanted() is not None)
+    return wanted + [name for name in goals if name not in wanted]
+
+
+def grouped(part: Part, found: Sequence[Line], what: str) -> list[tuple[str, list[Line]]]:
+    """Cases apart that do not belong into one table: other calls, other sizes, other units."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in found:
+        name, case = what, line.case
+        for prefix, title in part.groups.items():
+            if case.startswith(prefix):
+                name, case = title, case.removeprefix(prefix)
+        case, _, unusual = case.partition(" ")
+        if compare.in_memory(case):
+            name = f"{name}, by size of the memory"
+        if unusual:
+            name = f"{name}, {unusual}"
+        groups.setdefault((name, line.unit), []).append(replace(line, case=case))
+    return [(name, group) for (name, _), group in groups.items()]
+
+
+def origin_text(figures: Figures, bench: str) -> str:
+    """Which runs a bench's rows are from; a column of another run is named."""
+    ours = figures.runs_of(bench, compare.SWATHE) or figures.runs_of(bench)
+    text = f"Figures of {run_names(ours)}"
+    for config in (compare.PRISTINE, NEWEST):
+        other = figures.runs_of(bench, config)
+        if other and other != ours:
+            text += f", {compare.config_name(config)} of {run_names(other)}"
+    return f"{text}."
+
+
+def run_names(indexes: Sequence[int]) -> str:
+    names = [run_name(index) for index in indexes]
+    return f"run {names[0]}" if len(names) == 1 else f"runs {', '.join(names)}"
+
+
+def run_name(index: int) -> str:
+    """a, b, … z, 27, 28, …"""
+    return chr(ord("a") + index) if index < 26 else str(index + 1)
+
+
+def drawn(part: Part, found: Sequence[Line]) -> Iterator[Block]:
+    """Bars of each plotted metric, and the curves over size."""
+    made: list[Plot | None] = []
+    for metric in part.plotted:
+        of_metric = [line for line in found if line.metric == metric]
+        for what, group in grouped(part, of_metric, part.what(metric)):
+            if not compare.in_memory(group[0].case):
+                name = "-".join((part.bench, *WORD.findall(f"{metric} {what}".lower())))
+                made.append(charts.bars(name, what, group))
+    for unusual, group in by_setup(found).items():
+        made += size_plots(part, group, unusual)
+    there = tuple(plot for plot in made if plot)
+    if there:
+        yield Plots(there)
+    for what in part.by_size:
+        if not any(plot.name.startswith(f"{part.bench}-size-{what}") for plot in there):
+            yield Missing(
+                f"Cost per page against size, {compare.case_name(what)} in 256 MiB, 1 GiB and "
+                "4 GiB, was not measured in this run.",
+                f"./swathe bench {part.bench}",
+            )
+
+
+def by_setup(found: Sequence[Line]) -> dict[str, list[Line]]:
+    """Lines apart by what was unusual about their runs."""
+    groups: dict[str, list[Line]] = {}
+    for line in found:
+        case, _, unusual = line.case.partition(" ")
+        groups.setdefault(unusual, []).append(replace(line, case=case))
+    return groups
+
+
+def size_plots(part: Part, found: Sequence[Line], unusual: str) -> list[Plot | None]:
+    """Cost per page by folio size, and against the size of the memory."""
+    sizes = dict.fromkeys(of[0] for line in found if (of := compare.in_memory(line.case)))
+    made = [charts.by_size(part.bench, what, found) for what in sizes]
+    if part.by_folio:
+        made.insert(0, charts.by_folio(part.bench, found))
+    if not unusual:
+        return made
+    slug = "-".join(WORD.findall(unusual.lower()))
+    return [
+        replace(plot, name=f"{plot.name}-{slug}", title=f"{plot.title}, {unusual}")
+        for plot in made
+        if plot
+    ]
+
+
+def counted(part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
+    """Events per page, and every other metric."""
+    shown = set(metrics_of(part, found)) | set(compare.EVENTS)
+    main = [line for line in found if line.metric == part.metrics[0]]
+    if off := tables.switched_off(main):
+        yield Folded(f"{part.bench}: switched off beside a pristine kernel", (off,))
+    if events := tables.events(found, MAIN_METRIC):
+        yield events
+    else:
+        yield Missing("Events per page were not measured in this run.", command)
+    rest = [line for line in found if line.metric not in shown]
+    if rest:
+        yield Folded(f"{part.bench}: checks and counters", (tables.others(rest),))
+
+
+def curves(material: Material, part: Part) -> Iterator[Block]:
+    """What grew while a case ran."""
+    of_bench = [one for one in material.figures.series if one.bench == part.bench]
+    for case, name in part.series:
+        found = [one for one in of_bench if (one.case, one.series) == (case, name)]
+        plot = charts.series(found, f"{SERIES.get(name, name)}, {compare.case_name(case)}")
+        if plot:
+            yield Plots((plot,))
+        else:
+            yield Missing(
+                f"{SERIES.get(name, name)} over time was not measured in this run.",
+                f"./swathe bench {part.bench}:{case}",
+            )
+
+
+WORD = re.compile(r"[a-z0-9]+")
+SERIES = {"vmpte": "VmPTE"}
+
+
+def profiles(material: Material, part: Part) -> Iterator[Block]:
+    """What each function costs, where that was counted."""
+    found = material.profiles_of(part.bench)
+    for one in found:
+        table = tables.profile_table(one)
+        plot = charts.stack(one)
+        yield Pair((table,), (Plots((plot,)),)) if plot else table
+        yield Command((f"./swathe profile {one.bench} {one.case}",))
+    for case in part.profiles:
+        if case not in {one.case for one in found}:
+            yield Missing(
+                f"The cost of each function in {part.bench} {compare.case_name(case)} "
+                "was not measured in this run.",
+                f"./swathe profile {part.bench} {case}",
+            )
+
+
+def environment(material: Material) -> Section:
+    """Everything the figures depend on, a column for each run."""
+    blocks: list[Block] = []
+    runs = material.figures.runs
+    if (
+        len({(run.environment.get("kernel"), run.environment.get("config_hash")) for run in runs})
+        > 1
+    ):
+        blocks.append(
+            Text(
+                "These runs are of different kernels or configurations: "
+                "compare rows within a run rather than between runs."
+            )
+        )
+    for index, run in enumerate(runs):
+        blocks.append(
+            environment_table(
+                f"Run {run_name(index)}",
+                run.source,
+                run.environment,
+                covered(material.figures, index),
+            )
+        )
+    for one in material.figures.profiles:
+        name = f"Profile of {one.bench} {compare.case_name(one.case)}"
+        blocks.append(
+            environment_table(name, one.source, one.environment, f"profile of {one.bench}")
+        )
+    for run in runs:
+        blocks += [Note(f"Skipped: {reason}.") for reason in run.skipped]
+    return Section("environment", "Environment", "Environment", tuple(blocks))
+
+
+LABELS = {
+    "kernel": "kernel",
+    "config_hash": "configuration",
+    "qemu": "QEMU",
+    "compiler": "compiler",
+    "cpus": "CPUs",
+    "memory": "memory",
+    "command": "command",
+    "date": "date",
+    "swathe": "swathe commit",
+}
+
+
+def environment_table(name: str, source: str, found: Mapping[str, str], what: str) -> Table:
+    known = {key: found[key] for key in LABELS if key in found}
+    more = {key: value for key, value in found.items() if key not in LABELS}
+    rows = [(LABELS.get(key, key), value) for key, value in {**known, **more}.items()]
+    rows = [("figures of", what), ("file", source), *rows]
+    return Table(
+        name,
+        (Column("", numeric=False), Column("value", numeric=False)),
+        tuple((Cell(label), Cell(value)) for label, value in rows),
+    )
+
+
+def covered(figures: Figures, index: int) -> str:
+    """The benches that rows of a run are used of."""
+    names = dict.fromkeys(name for (name, _, _), run in figures.origins.items() if run == index)
+    return ", ".join(names)
+
+
+def reading() -> Section:
+    return Section("reading", "How to read the figures", "How to read", tuple(map(Text, READING)))
+
+
+def excluded(material: Material) -> Section:
+    """What each bench's figures leave out."""
+    names = [name for name in material.figures.benches() if summary_of(name)]
+    known = {bench.name: bench.excludes for bench in benches.BENCHES}
+    rows = tuple((Cell(f"`{name}`"), Cell(known[name])) for name in names)
+    heads = (Column("bench", numeric=False), Column("not included", numeric=False))
+    made = Table("Left out of the figures, bench by bench", heads, rows)
+    text = Text(f"In all of them: {benches.ALWAYS_EXCLUDED}.")
+    return Section("excluded", "What is not included", "Not included", (made, text))

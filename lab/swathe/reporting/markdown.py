@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A report as GitHub's Markdown; plots are files beside it, or left out."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from swathe.reporting.model import (
+    Beside,
+    Block,
+    Cell,
+    Command,
+    Document,
+    Folded,
+    Heading,
+    Missing,
+    Note,
+    Pair,
+    Plots,
+    Quote,
+    Section,
+    Table,
+    Text,
+)
+
+HEADER = "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
+SPECIAL = re.compile(r"([\\*\[\]<>|#]|(?<!\w)_|_(?!\w))")
+
+
+def render(document: Document, files: Mapping[str, str]) -> str:
+    """The whole; files are the plots' paths by name, none to leave plots out."""
+    blocks = [HEADER, f"# {escaped(document.title)}", *map(escaped, document.lead)]
+    blocks.append(
+        "\n".join(f"- [{escaped(s.title)}](#{anchor(s.title)})" for s in document.sections)
+    )
+    for section in document.sections:
+        blocks += section_blocks(section, files)
+    return "\n\n".join(blocks) + "\n"
+
+
+def anchor(title: str) -> str:
+    """As GitHub makes it from a heading."""
+    kept = re.sub(r"[^\w\- ]", "", title.lower())
+    return kept.replace(" ", "-")
+
+
+def section_blocks(section: Section, files: Mapping[str, str]) -> Iterator[str]:
+    yield f"## {escaped(section.title)}"
+    for block in section.blocks:
+        yield from rendered(block, files)
+
+
+def rendered(block: Block, files: Mapping[str, str]) -> Iterator[str]:
+    match block:
+        case Text() | Note():
+            yield escaped(block.text)
+        case Heading():
+            yield f"### {escaped(block.text)}"
+        case Table():
+            yield table(block)
+        case Command():
+            yield command(block)
+        case Missing():
+            yield f"*{escaped(block.what)}* `{block.command}`"
+        case Plots():
+            yield from plots(block, files)
+        case Beside():
+            yield quote(block.quote)
+            for inner in block.blocks:
+                yield from rendered(inner, files)
+        case Pair():
+            for inner in (*block.left, *block.right):
+                yield from rendered(inner, files)
+        case Folded():
+            yield from folded(block, files)
+
+
+def plots(block: Plots, files: Mapping[str, str]) -> Iterator[str]:
+    for plot in block.plots:
+        if plot.name in files:
+            yield f"**{escaped(plot.title)}**"
+            yield f"![{escaped(plot.description)}]({files[plot.name]})"
+
+
+def folded(block: Folded, files: Mapping[str, str]) -> Iterator[str]:
+    yield f"<details><summary>{escaped(block.title)}</summary>"
+    for inner in block.blocks:
+        yield from rendered(inner, files)
+    yield "</details>"
+
+
+def quote(found: Quote) -> str:
+    source = escaped(found.source)
+    if found.link:
+        source += f" [{escaped(found.link.text)}]({found.link.url})"
+    inside = f"**The thread.** {escaped(found.text)}\n\n{table(found.table)}\n\n{source}"
+    return "\n".join(f"> {line}".rstrip() for line in inside.splitlines())
+
+
+def command(found: Command) -> str:
+    return "\n".join(["```sh", *found.lines, "```"])
+
+
+def table(found: Table) -> str:
+    rule = "|".join("---:" if column.numeric else "---" for column in found.columns)
+    heads = " | ".join(escaped(column.name) for column in found.columns)
+    rows = "\n".join(map(row, found.rows))
+    return f"{escaped(found.caption)}:\n\n| {heads} |\n|{rule}|\n{rows}"
+
+
+def row(cells: tuple[Cell, ...]) -> str:
+    return f"| {' | '.join(escaped(cell.text) for cell in cells)} |"
+
+
+def escaped(text: str) -> str:
+    """Plain text with `code` in it, as Markdown that shows just that."""
+    parts = " ".join(text.splitlines()).split("`")
+    if len(parts) % 2 == 0:
+        return SPECIAL.sub(r"\\\1", text.replace("`", "'"))
+    return "".join(
+        f"`{part.replace('|', '¦')}`" if index % 2 else SPECIAL.sub(r"\\\1", part)
+        for index, part in enumerate(parts)
+    )

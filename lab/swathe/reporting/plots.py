@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draw a plot as SVG, narrow enough for a telephone.
+
+Colours are stand-ins here: svg.py gives them the page's names.
+"""
+
+import io
+import os
+from collections.abc import Sequence
+
+from swathe.paths import BUILD
+
+# Its font cache is generated, too.
+os.environ.setdefault("MPLCONFIGDIR", str(BUILD / "cache" / "matplotlib"))
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from swathe.reporting import compare
+from swathe.reporting.model import BarGroup, Bars, Lines, Plot, Stack
+from swathe.reporting.svg import FAINT, FILLS, GRID, INK, LAYERS, PAPER, STROKES
+
+WIDTH = 360
+# One bar, and the line above a group of them, in pixels.
+BAR, HEAD, GAP = 13, 16, 7
+FONT = 10.5
+# How much wider than the longest bar a plot is, to hold its label.
+LABEL = 0.52
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "swathe",
+    "font.family": "DejaVu Sans",
+    "font.size": FONT,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "hatch.linewidth": 0.8,
+}
+MARKERS = {compare.STOCK: "s", compare.NEWEST: "^", compare.SWATHE: "o"}
+DASHES = {compare.STOCK: "--", compare.NEWEST: ":", compare.SWATHE: "-"}
+
+
+def draw(plot: Plot) -> str:
+    """matplotlib's SVG."""
+    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+        match plot.drawing:
+            case Bars():
+                figure = draw_bars(plot.drawing)
+            case Lines():
+                figure = draw_lines(plot.drawing)
+            case Stack():
+                figure = draw_stack(plot.drawing)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    return out.getvalue()
+
+
+def canvas(height: float) -> Figure:
+    """One user unit of the SVG is one pixel."""
+    return Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
+
+
+def bare(axes: Axes) -> None:
+    """No frame and no ticks."""
+    axes.set_axis_off()
+    axes.margins(0)
+
+
+def draw_bars(what: Bars) -> Figure:
+    """Groups from top to bottom, each with its name above its bars."""
+    heights = [HEAD + BAR * len(group.bars) + GAP for group in what.groups]
+    figure = canvas(sum(heights))
+    axes = figure.add_axes((0, 0, 1, 1))
+    bare(axes)
+    longest = max(bar.share for group in what.groups for bar in group.bars)
+    axes.set_xlim(0, longest * (1 + LABEL))
+    axes.set_ylim(sum(heights), 0)
+    top = 0.0
+    for group, height in zip(what.groups, heights, strict=True):
+        draw_group(axes, group, top)
+        top += height
+    return figure
+
+
+def draw_group(axes: Axes, group: BarGroup, top: float) -> None:
+    right = axes.get_xlim()[1]
+    axes.text(0, top + HEAD - 5, group.name, weight="bold", va="baseline")
+    axes.text(right, top + HEAD - 5, group.verdict, ha="right", va="baseline")
+    for index, bar in enumerate(group.bars):
+        middle = top + HEAD + BAR * (index + 0.5)
+        axes.barh(middle, bar.share, BAR - 2, color=FILLS.get(bar.config, FAINT), linewidth=0)
+        end = bar.share
+        if bar.config == compare.SWATHE and group.goal is not None:
+            axes.vlines(group.goal, middle - BAR / 2, middle + BAR / 2, color=INK, linewidth=2)
+            end = max(end, group.goal) if group.goal < end + right * LABEL / 2 else end
+        text = f"{compare.config_name(bar.config)} {bar.label}"
+        axes.text(end + right * 0.014, middle, text, va="center_baseline")
+
+
+def draw_lines(what: Lines) -> Figure:
+    figure = canvas(230)
+    axes = figure.add_axes((0.13, 0.17, 0.84, 0.7))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for curve in what.curves:
+        many = len(curve.points) > 20
+        axes.plot(
+            [x for x, _ in curve.points], [y for _, y in curve.points],
+            color=STROKES.get(curve.config, FAINT), linewidth=2,
+            linestyle=DASHES.get(curve.config, "-."),
+            marker="" if many else MARKERS.get(curve.config, "d"), markersize=5,
+            label=compare.config_name(curve.config),
+        )  # fmt: skip
+    set_axes(axes, what)
+    figure.text(0.005, 0.985, what.y_label, va="top")
+    axes.set_xlabel(what.x_label)
+    figure.legend(loc="upper right", ncols=3, frameon=False, borderpad=0, borderaxespad=0.2,
+                  handlelength=2.2, columnspacing=1, handletextpad=0.4,
+                  bbox_to_anchor=(1, 0.945))  # fmt: skip
+    return figure
+
+
+def set_axes(axes: Axes, what: Lines) -> None:
+    """Plain numbers on every axis; a logarithmic one is never narrower than a factor of four."""
+    plain = FuncFormatter(
+        lambda number, _: f"{number:,.4g}" if number < 10_000 else f"{number:,.0f}"
+    )
+    if what.log:
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        values = [y for curve in what.curves for _, y in curve.points if y > 0]
+        low, high = min(values) / 1.15, max(values) * 1.15
+        while high / low < 4:
+            low, high = low / 1.1, high * 1.1
+        axes.set_ylim(low, high)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(plain)
+    axes.tick_params(length=3)
+    if what.ticks:
+        axes.xaxis.set_major_locator(FixedLocator(sorted(what.ticks)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: (what.ticks or {}).get(x, "")))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_formatter(plain)
+
+
+def draw_stack(what: Stack) -> Figure:
+    """Columns at the left, each layer's number in it; at the right what the numbers are."""
+    line = 17
+    height = max(260, 40 + line * len(what.layers))
+    figure = canvas(height)
+    axes = figure.add_axes((0, 0, 1, 1))
+    bare(axes)
+    axes.set_xlim(0, WIDTH)
+    axes.set_ylim(height, 0)
+    totals = [sum(values) for values in zip(*(layer.values for layer in what.layers), strict=True)]
+    by = (height - 42) / max(totals)
+    wide, apart = (58, 8) if len(totals) <= 2 else (40, 6)
+    for index, (name, total) in enumerate(zip(what.columns, totals, strict=True)):
+        left = index * (wide + apart)
+        draw_column(
+            axes, [layer.values[index] for layer in what.layers], left, wide, height - 22, by
+        )
+        axes.text(
+            left + wide / 2, height - 8, name.removeprefix("stock "), ha="center", va="baseline"
+        )
+        axes.text(
+            left + wide / 2, height - 26 - total * by, f"{total:,.0f}", ha="center", weight="bold"
+        )
+    draw_names(axes, what, len(totals) * (wide + apart) + 6, line)
+    return figure
+
+
+def draw_column(
+    axes: Axes, values: Sequence[float], left: float, wide: float, bottom: float, by: float
+) -> None:
+    """From the bottom: the dearest function first."""
+    for number, value in enumerate(values, 1):
+        tall = value * by
+        axes.bar(
+            left, -tall, wide, bottom, align="edge",
+            color=LAYERS[(number - 1) % len(LAYERS)], edgecolor=PAPER, linewidth=1,
+        )  # fmt: skip
+        if tall >= 11:
+            name = str(number) if number < len(values) else "rest"
+            axes.text(left + wide / 2, bottom - tall / 2, name, ha="center", va="center_baseline")
+        bottom -= tall
+
+
+def draw_names(axes: Axes, what: Stack, left: float, line: float) -> None:
+    """The key, in the order of the layers: the topmost first."""
+    count = len(what.layers)
+    for number, layer in enumerate(what.layers, 1):
+        middle = 28 + line * (count - number)
+        axes.bar(left, -10, 10, middle + 5, align="edge",
+                 color=LAYERS[(number - 1) % len(LAYERS)], linewidth=0)  # fmt: skip
+        text = f"{number} {layer.name}" if number < count else layer.name
+        short = text if len(text) <= 31 else f"{text[:30]}…"
+        axes.text(left + 16, middle, short, va="center_baseline")

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables from compared rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from swathe.regions import Counts
+from swathe.reporting import compare
+from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, Line, Verdict
+from swathe.reporting.figures import UNMAP_PATH, WRITING, Profile
+from swathe.reporting.model import Cell, Column, Layer, Table, Tone
+
+PAGES = "pages"
+TOP = 10
+SHOWN = 24
+TONES = {Verdict.MET: Tone.GOOD, Verdict.MISSED: Tone.BAD}
+EVENT_NAMES = {
+    "atomics": "locked instructions",
+    "tlb_single": "TLB, one entry",
+    "tlb_full": "TLB, all of it",
+    "tlb_remote": "TLB, other CPUs",
+    "ipis": "IPIs",
+}
+DAGGER = "†"
+
+
+def comparison(what: str, found: Sequence[Line], first: str = "case") -> Table:
+    """Stock, newest and swathe with change, goal, verdict and spread."""
+    configs = columns(found)
+    measured = [line.value(config) for line in found for config in configs]
+    by, unit = compare.scale(measured, found[0].unit)
+    has_goals = any(line.wanted() is not None for line in found)
+    heads = [Column(first, numeric=False), *(Column(compare.config_name(c)) for c in configs)]
+    heads.append(Column("change"))
+    if has_goals:
+        heads += [Column("goal"), Column("verdict", numeric=False)]
+    heads.append(Column("spread"))
+    body = tuple(comparison_row(line, configs, by, has_goals) for line in found)
+    return Table(f"{what}, {unit}", tuple(heads), body)
+
+
+def columns(found: Sequence[Line]) -> list[str]:
+    """The newest kernel has its column, too, where only its earlier figures are known."""
+    configs = [name for name in compare.configs_in(found) if name != PRISTINE]
+    if NEWEST not in configs and any(line.recorded_newest() is not None for line in found):
+        configs.insert(configs.index(SWATHE), NEWEST)
+    return configs
+
+
+def comparison_row(
+    line: Line, configs: Sequence[str], by: float, has_goals: bool
+) -> tuple[Cell, ...]:
+    cells = [Cell(compare.case_name(line.case))]
+    cells += [value_cell(line, config, by) for config in configs]
+    cells.append(Cell(compare.percent(line.change())))
+    if has_goals:
+        wanted = compare.number(line.wanted(), by)
+        verdict = line.verdict()
+        cells.append(Cell(f"≤ {wanted}" if wanted else ""))
+        cells.append(Cell(compare.verdict_text(line), TONES.get(verdict, Tone.QUIET)))
+    cells.append(Cell(compare.spread_text(line.spread()), Tone.QUIET))
+    return tuple(cells)
+
+
+def value_cell(line: Line, config: str, by: float) -> Cell:
+    if config == NEWEST and line.recorded_newest() is not None:
+        return Cell(f"{compare.number(line.recorded_newest(), by)} {DAGGER}", Tone.QUIET)
+    return Cell(compare.number(line.value(config), by))
+
+
+def has_recorded(found: Sequence[Line]) -> bool:
+    return any(line.recorded_newest() is not None for line in found)
+
+
+def switched_off(found: Sequence[Line]) -> Table | None:
+    """Stock beside a kernel that has never heard of swathe: the switch must cost nothing."""
+    there = [line for line in found if PRISTINE in line.rows and STOCK in line.rows]
+    if not there:
+        return None
+    by, unit = compare.scale(
+        [row.value for line in there for row in line.rows.values()], there[0].unit
+    )
+    heads = (
+        Column("case", numeric=False),
+        Column("pristine"),
+        Column("switched off"),
+        Column("change"),
+    )
+    body = tuple(
+        (
+            Cell(compare.case_name(line.case)),
+            Cell(compare.number(line.value(PRISTINE), by)),
+            Cell(compare.number(line.value(STOCK), by)),
+            Cell(compare.percent(line.change(STOCK, PRISTINE), 2)),
+        )
+        for line in there
+    )
+    return Table(f"Stock (switched off) beside a kernel of the untouched tree, {unit}", heads, body)
+
+
+def per_page(found: Sequence[Line], case: str, config: str, metric: str) -> float | None:
+    """A metric of one case divided by the pages it handled."""
+    values = {line.metric: line.value(config) for line in found if line.case == case}
+    value, pages = values.get(metric), values.get(PAGES)
+    return value / pages if value is not None and pages else None
+
+
+def each(value: float | None) -> str:
+    """A figure per page."""
+    if value is None:
+        return ""
+    if not value:
+        return "0"
+    return f"{value:,.1f}" if value >= 100 else f"{value:.3f}"
+
+
+def events(found: Sequence[Line], main: str) -> Table | None:
+    """Atomics, invalidations and interrupts per page, a line for each case and config."""
+    metrics = [name for name in compare.EVENTS if any(line.metric == name for line in found)]
+    if not metrics:
+        return None
+    by_key = {(line.case, line.metric): line for line in found}
+    body = []
+    for case in dict.fromkeys(line.case for line in found if line.metric in metrics):
+        of_case = [by_key[case, name] for name in metrics if (case, name) in by_key]
+        for config in compare.configs_in(of_case):
+            values = [line.value(config) for line in of_case]
+            if all(value is None for value in values):
+                continue
+            cells = [Cell(f"{compare.case_name(case)}, {compare.config_name(config)}")]
+            cells.append(Cell(each(per_page(found, case, config, main))))
+            for name in metrics:
+                line = by_key.get((case, name))
+                cells.append(Cell(each(line.value(config) if line else None)))
+            body.append(tuple(cells))
+    heads = [Column("case", numeric=False), Column("instructions")]
+    heads += [Column(EVENT_NAMES[name]) for name in metrics]
+    return Table("Events per page", tuple(heads), tuple(body))
+
+
+def others(found: Sequence[Line]) -> Table:
+    """Whatever else was counted, as it was printed."""
+    configs = compare.configs_in(found)
+    heads = [Column(name, numeric=False) for name in ("case", "metric")]
+    heads += [Column(compare.config_name(config)) for config in configs]
+    heads.append(Column("unit", numeric=False))
+    body = tuple(
+        (
+            Cell(compare.case_name(line.case)),
+            Cell(line.metric),
+            *(Cell(compare.number(line.value(config))) for config in configs),
+            Cell(line.unit, Tone.QUIET),
+        )
+        for line in found
+    )
+    return Table("Checks and counters", tuple(heads), body)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A profile, per page: functions from dear to cheap, and the columns they are for."""
+
+    configs: tuple[str, ...]
+    layers: tuple[Layer, ...]
+    total: tuple[float, ...]
+
+
+def costs(profile: Profile) -> Costs:
+    """What each function executed itself, per page."""
+    configs = [name for name in compare.CONFIGS if name in profile.configs]
+    of = [profile.configs[name] for name in configs]
+    names = dict.fromkeys(name for one in of for name in one.functions)
+    layers = [
+        Layer(name, tuple(value(one.functions, name) / one.pages for one in of)) for name in names
+    ]
+    layers.sort(key=lambda layer: (-max(layer.values), layer.name))
+    total = tuple(one.total().instructions / one.pages for one in of)
+    return Costs(tuple(configs), tuple(layers), total)
+
+
+def value(functions: Mapping[str, Counts], name: str) -> float:
+    return functions.get(name, Counts()).instructions
+
+
+def rest(found: Costs, top: int) -> Layer:
+    """All but the dearest functions."""
+    shown = found.layers[:top]
+    values = tuple(
+        max(0.0, total - sum(layer.values[index] for layer in shown))
+        for index, total in enumerate(found.total)
+    )
+    return Layer("everything else", values)
+
+
+def profile_table(profile: Profile) -> Table:
+    """Cost per page and share of the whole, function by function."""
+    found = costs(profile)
+    heads = [Column("function", numeric=False)]
+    for config in found.configs:
+        heads += [Column(compare.config_name(config)), Column("share")]
+    heads.append(Column("change"))
+    layers = [*found.layers[:SHOWN], rest(found, SHOWN), Layer("all", found.total)]
+    layers += groups(profile, found)
+    body = tuple(profile_row(index, layer, found) for index, layer in enumerate(layers, 1))
+    title = f"{profile.bench} {compare.case_name(profile.case)}, instructions per page"
+    return Table(title, tuple(heads), body)
+
+
+def groups(profile: Profile, found: Costs) -> list[Layer]:
+    """The parts of the whole that the profiler adds up."""
+    names = {UNMAP_PATH: "of all: the unmap path", WRITING: "of all: writing pages out"}
+    made = []
+    for key, name in names.items():
+        of = [profile.configs[config] for config in found.configs]
+        if all(key in one.groups for one in of):
+            values = tuple(one.groups[key].instructions / one.pages for one in of)
+            made.append(Layer(name, values))
+    return made
+
+
+def profile_row(index: int, layer: Layer, found: Costs) -> tuple[Cell, ...]:
+    numbered = index <= min(TOP, len(found.layers))
+    name = f"{index}. `{layer.name}`" if numbered else layer.name
+    if TOP < index <= min(SHOWN, len(found.layers)):
+        name = f"`{layer.name}`"
+    cells = [Cell(name)]
+    for number, total in zip(layer.values, found.total, strict=True):
+        cells.append(Cell(f"{number:,.1f}"))
+        cells.append(Cell(f"{100 * number / total:.2f} %" if total else "", Tone.QUIET))
+    cells.append(Cell(difference(layer, found)))
+    return tuple(cells)
+
+
+def difference(layer: Layer, found: Costs) -> str:
+    """Swathe less stock, per page."""
+    if STOCK not in found.configs or SWATHE not in found.configs:
+        return ""
+    by_config = dict(zip(found.configs, layer.values, strict=True))
+    number = by_config[SWATHE] - by_config[STOCK]
+    text = f"{abs(number):,.1f}"
+    if text == "0.0":
+        return "0.0"
+    return f"{compare.MINUS if number < 0 else '+'}{text}"

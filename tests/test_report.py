@@ -1,0 +1,625 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report: which figures it takes, what it says of them, and a page that stands alone."""
+
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from swathe import __main__ as cli
+from swathe import goals, report
+from swathe.errors import EnvironmentLacks, UsageError
+from swathe.goals import Goal
+from swathe.reporting import (
+    charts,
+    commands,
+    compare,
+    content,
+    figures,
+    markdown,
+    page,
+    plots,
+    svg,
+    tables,
+    threads,
+    write,
+)
+from swathe.reporting.compare import Verdict
+from swathe.reporting.figures import Figures, Malformed, Profile, Run
+from swathe.reporting.model import Bars, Beside, Cell, Lines, Missing, Pair, Table
+from swathe.rows import Row
+
+DATA = Path(__file__).parent / "data"
+RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
+GOAL = Goal("zap", "4K", "instructions", 64e6, 70e6, 53e6)
+HOSTILE = '<script src="http://x.invalid/a.js">&`|*_'
+
+
+def row(config: str, value: float, case: str = "4K", metric: str = "instructions") -> Row:
+    unit = "instructions" if metric == "instructions" else metric
+    return Row("zap", case, metric, config, value, unit, value / 1000, 3)
+
+
+def run(date: str, *rows: Row, command: str = "swathe bench", **more: str) -> Run:
+    about = {"date": date, "command": command, "kernel": "6.12.117", "config_hash": "abc", **more}
+    return Run(f"{date}.json", about, rows)
+
+
+def line(stock: float | None, swathe: float | None, goal: Goal | None = GOAL) -> compare.Line:
+    values = {"stock": stock, "swathe": swathe}
+    rows = {name: row(name, value) for name, value in values.items() if value is not None}
+    return compare.Line("zap", "4K", "instructions", "instructions", rows, goal)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Figures:
+    return figures.merge(one for path in RECORDED for one in figures.load(path, path.name))
+
+
+@pytest.fixture(scope="module")
+def site(recorded: Figures, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a written report."""
+    return write.site(recorded, "Recorded.", tmp_path_factory.mktemp("report")).parent
+
+
+# Which figures
+
+
+def test_the_newest_run_of_each_case_is_taken() -> None:
+    old = run("2026-01-01", row("stock", 1), row("swathe", 2), row("stock", 5, "64K"))
+    new = run("2026-01-02", row("stock", 3), row("swathe", 4))
+    for order in ((old, new), (new, old)):
+        found = figures.merge(order)
+        assert [(r.case, r.config, r.value) for r in found.rows] == [
+            ("4K", "stock", 3), ("4K", "swathe", 4), ("64K", "stock", 5),
+        ]  # fmt: skip
+        assert [found.runs[i].date for i in found.runs_of("zap")] == ["2026-01-02", "2026-01-01"]
+
+
+def test_stock_and_swathe_are_of_one_run_and_other_kernels_may_be_older() -> None:
+    old = run("2026-01-01", row("stock", 1), row("swathe", 2), row("7.3", 9))
+    new = run("2026-01-02", row("swathe", 4))
+    found = {r.config: r.value for r in figures.merge([old, new]).rows}
+    assert found == {"swathe": 4, "7.3": 9}
+
+
+def test_runs_that_nothing_is_taken_from_are_not_named() -> None:
+    found = figures.merge([run("2026-01-01", row("stock", 1)), run("2026-01-02", row("stock", 2))])
+    assert [one.date for one in found.runs] == ["2026-01-02"]
+
+
+def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
+    usual = run("2026-01-01", row("stock", 60e6), row("swathe", 50e6))
+    full = run("2026-01-02", row("swathe", 200e6), command="swathe bench zap --full --json /x/y")
+    found = compare.lines(figures.merge([usual, full]).rows, [GOAL])
+    assert [(one.case, one.verdict()) for one in found] == [
+        ("4K", Verdict.MET), ("4K --full", Verdict.NONE),
+    ]  # fmt: skip
+    titles = [title for title, _ in content.grouped(threads.THREADS[2].parts[0], found, "munmap()")]
+    assert titles == ["munmap()", "munmap(), --full"]
+
+
+def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
+    found = figures.merge([run("1", row("stock", 1, "2048K"), row("stock", 1, "16K"))])
+    assert [r.case for r in found.rows] == ["16K", "2048K"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "not a JSON object"),
+        ("{}", "no figures"),
+        ("{", "not JSON"),
+        ('{"rows": [{"bench": "zap"}]}', "missing"),
+        ('{"rows": [3]}', "not built like"),
+        ('{"bench": "zap", "configs": {}}', "'case' is missing"),
+        (json.dumps({"rows": [{**row("stock", 1).as_json(), "value": "1"}]}), "'1'"),
+        (json.dumps({"rows": [], "series": [
+            {"bench": "b", "case": "c", "config": "d", "series": "e", "points": [1]}]}), "point"),
+    ],
+)  # fmt: skip
+def test_what_is_no_figures_is_told_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "some.json"
+    path.write_text(text)
+    with pytest.raises(Malformed, match=re.escape(said)):
+        figures.load(path, "some.json")
+    with pytest.raises(UsageError, match=r"some\.json: .*" + re.escape(said)):
+        report.given([path])
+
+
+def test_without_files_kept_figures_come_first_then_recorded_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, docs = tmp_path / "kept", tmp_path / "docs"
+    for directory in (kept, docs):
+        directory.mkdir()
+    monkeypatch.setattr(report, "RESULTS", kept)
+    monkeypatch.setattr(report, "RECORDED", docs)
+    with pytest.raises(EnvironmentLacks, match=r"run \./swathe bench"):
+        report.newest()
+    shutil.copy(RECORDED[0], docs / "some-run.json")
+    assert "docs/results/some-run.json" in report.newest().origin
+    shutil.copy(RECORDED[0], kept / "bench-1.json")
+    (kept / "bench-2.json").write_text("broken")
+    (kept / "other.json").write_text("{}")
+    assert "build/results" in report.newest().origin
+
+
+# What is said of them
+
+
+@pytest.mark.parametrize(
+    ("stock", "swathe", "goal", "verdict", "text"),
+    [
+        (64e6, 53e6, GOAL, Verdict.MET, "met"),
+        (64e6, 53e6 + 1, GOAL, Verdict.MISSED, "missed by 0.0 %"),
+        (64e6, 58.3e6, GOAL, Verdict.MISSED, "missed by 10.0 %"),
+        (64e6, 53e7 * 2, GOAL, Verdict.MISSED, "missed: 20 times"),
+        (64e6, None, GOAL, Verdict.UNMEASURED, "not measured"),
+        (64e6, 1, None, Verdict.NONE, "—"),
+        (64e6, 1, replace(GOAL, goal=None), Verdict.NONE, "—"),
+        (9, 3, replace(GOAL, goal=0.0), Verdict.MISSED, "missed"),
+        (9, 0, replace(GOAL, goal=0.0), Verdict.MET, "met"),
+    ],
+)
+def test_goals(
+    stock: float, swathe: float | None, goal: Goal | None, verdict: Verdict, text: str
+) -> None:
+    found = line(stock, swathe, goal)
+    assert (found.verdict(), compare.verdict_text(found)) == (verdict, text)
+
+
+def test_changes_and_spreads() -> None:
+    assert compare.percent(line(200, 150).change()) == "−25.0 %"
+    assert compare.percent(line(200, 201).change()) == "+0.5 %"
+    assert compare.percent(line(10_000_000, 10_000_001).change()) == "0.0 %"
+    assert compare.percent(line(0, 0).change()) == "0.0 %"
+    assert compare.percent(line(0, 5).change()) == ""
+    assert compare.percent(line(None, 5).change()) == ""
+    assert compare.spread_text(line(200, 150).spread()) == "0.100 %"
+
+
+def test_numbers() -> None:
+    assert compare.scale([5e6, 1], "instructions") == (1_000_000, "million instructions")
+    assert compare.scale([999_999], "instructions")[0] == 1
+    assert compare.scale([5e6], "kB") == (1, "kB")
+    assert [compare.number(n) for n in (None, 0, 2048.0, 6318.5, 0.25)] == [
+        "", "0", "2,048", "6,318.5", "0.25",
+    ]  # fmt: skip
+    names = [
+        compare.case_name(n) for n in ("64K", "64K@1024M", "64K@256M", "4K-random", "dontneed-2M")
+    ]
+    assert names == [
+        "64 KiB",
+        "64 KiB in 1 GiB",
+        "64 KiB in 256 MiB",
+        "4 KiB, random",
+        "dontneed-2M",
+    ]
+
+
+def cells(table: Table, first: str) -> list[str]:
+    return next([cell.text for cell in each] for each in table.rows if each[0].text == first)
+
+
+def test_a_table_says_it_all_and_marks_what_is_not_of_this_run() -> None:
+    measured = replace(line(64e6, 53e6), rows={**line(64e6, 53e6).rows, "7.3": row("7.3", 69e6)})
+    other = replace(line(24e6, 60e6), case="64K")
+    table = tables.comparison("munmap()", [measured, other])
+    assert table.caption == "munmap(), million instructions"
+    assert [column.name for column in table.columns] == [
+        "case", "stock 6.12", "stock 7.3", "swathe", "change", "goal", "verdict", "spread",
+    ]  # fmt: skip
+    assert cells(table, "4 KiB") == [
+        "4 KiB", "64.00", "69.00", "53.00", "−17.2 %", "≤ 53.00", "met", "0.100 %",
+    ]  # fmt: skip
+    assert cells(table, "64 KiB")[2] == "70.00 †"
+    assert tables.has_recorded([measured, other])
+    assert not tables.has_recorded([measured])
+
+
+def test_the_newest_kernel_has_its_column_from_what_was_known_before() -> None:
+    table = tables.comparison("munmap()", [line(64e6, 53e6)])
+    assert cells(table, "4 KiB")[2] == "70.00 †"
+    without = tables.comparison("munmap()", [line(64e6, 53e6, None)])
+    assert [column.name for column in without.columns] == [
+        "case", "stock 6.12", "swathe", "change", "spread",
+    ]  # fmt: skip
+
+
+def test_events_are_per_page(recorded: Figures) -> None:
+    found = [one for one in compare.lines(recorded.rows, []) if one.bench == "lazyfree"]
+    table = tables.events(found, "instructions")
+    assert table
+    assert cells(table, "64 KiB, stock 6.12") == ["64 KiB, stock 6.12", "755.1", "9.250", "0", "0"]
+    assert cells(table, "64 KiB, swathe")[1:3] == ["234.0", "1.062"]
+    assert tables.events([one for one in found if one.metric == "pages"], "instructions") is None
+
+
+def profile_of(found: Figures) -> Profile:
+    return found.profiles[0]
+
+
+def test_a_profile_adds_up(recorded: Figures) -> None:
+    table = tables.profile_table(profile_of(recorded))
+    of_stock = [float(each[1].text.replace(",", "")) for each in table.rows]
+    names = [each[0].text for each in table.rows]
+    assert names[0] == "1. `try_to_unmap_one`"
+    assert names[-2:] == ["all", "of all: the unmap path"]
+    assert sum(of_stock[:-2]) == pytest.approx(of_stock[-2], abs=2)
+    assert cells(table, "1. `try_to_unmap_one`")[1:3] == ["170.3", "22.35 %"]
+    plot = charts.stack(profile_of(recorded))
+    assert plot
+    assert "762.1" in plot.description
+
+
+# The content
+
+
+def texts(block: object) -> Sequence[object]:
+    """A block and all that is in it."""
+    match block:
+        case Beside(quote, inner):
+            return [block, quote, quote.table, *(x for each in inner for x in texts(each))]
+        case Pair(left, right):
+            return [block, *(x for each in (*left, *right) for x in texts(each))]
+        case _:
+            return [block]
+
+
+def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: Path) -> None:
+    extra = Row("teleport", "far", "instructions", "swathe", 7, "instructions", 0, 3)
+    more = replace(recorded, rows=(*recorded.rows, extra))
+    document = write.build(more, "Recorded.")
+    assert [section.key for section in document.sections] == [
+        "summary", "s0", "s1", "s2", "s3", "s4", "others", "environment", "reading", "excluded",
+    ]  # fmt: skip
+    text = markdown.render(document, {})
+    for bench in more.benches():
+        assert f"`{bench}`" in text or f"### {bench}" in text
+    for one in more.rows:
+        assert compare.number(one.value) in text or f"{one.value / 1e6:,.2f}" in text, one
+    assert "others" not in [s.key for s in write.build(recorded, "").sections]
+
+
+def test_the_threads_are_quoted_beside_ours(site: Path) -> None:
+    for name in ("index.html", "report.md"):
+        text = (site / name).read_text()
+        for figure in ("0.023785", "0.249", "58865", "102640 kB", "31,880,833", "0.072"):
+            assert figure in text, (name, figure)
+        for author in ("Song", "Wang", "Hildenbrand", "Fengwei", "Qi Zheng"):
+            assert author in text
+
+
+def test_what_is_missing_is_said_with_its_command() -> None:
+    empty = write.build(figures.merge([run("2026-01-01", row("stock", 1), row("swathe", 1))]), "")
+    missing = [
+        block
+        for section in empty.sections
+        for outer in section.blocks
+        for block in texts(outer)
+        if isinstance(block, Missing)
+    ]
+    said = {block.command for block in missing}
+    assert all("not measured in this run" in block.what for block in missing)
+    for bench in ("lazyfree", "filemap", "pageout_rate", "swapout", "migrate", "multifault"):
+        assert f"./swathe bench {bench}" in said
+    assert "./swathe bench ptetables:dontneed-2M" in said
+    assert "./swathe profile zap 64K" in said
+    assert not [plot for plot in empty.plots() if "lazyfree" in plot.name]
+
+
+def test_nothing_measured_is_missing(recorded: Figures) -> None:
+    document = write.build(recorded, "")
+    said = [
+        block.what
+        for section in document.sections
+        for outer in section.blocks
+        for block in texts(outer)
+        if isinstance(block, Missing)
+    ]
+    assert not [what for what in said if "VmPTE" in what or "in lazyfree 64 KiB" in what]
+    assert not [what for what in said if what.startswith("The bench") and "migrate" not in what]
+
+
+def test_the_summary_counts_the_goals() -> None:
+    found = [line(64e6, 53e6), line(64e6, 60e6), line(64e6, 60e6), line(1, 1, None)]
+    assert content.goals_met(found) == "Of 3 goals measured, 1 are met and 2 are missed."
+    assert "None" in content.goals_met([line(64e6, None)])
+
+
+def test_figures_of_different_kernels_are_warned_of() -> None:
+    one = run("2026-01-01", row("stock", 1))
+    other = run("2026-01-02", row("stock", 1, "64K"), config_hash="def")
+    warned = [
+        "different kernels" in markdown.render(write.build(figures.merge(runs), ""), {})
+        for runs in ([one, other], [one])
+    ]
+    assert warned == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "again", "setup"),
+    [
+        ("swathe bench", "./swathe bench zap", ""),
+        ("swathe bench zap:4K lazyfree --repeat 3 --json /x/y.json", "./swathe bench zap", ""),
+        ("swathe bench --json=/x --against 7.3 --repeat 5 zap",
+         "./swathe bench zap --against 7.3 --repeat 5", ""),
+        ("swathe bench --full --timeout 9000 --cpus 4 zap",
+         "./swathe bench zap --full --cpus 4", "--cpus 4 --full"),
+        ("swathe bench --boot 'a b' --arch x86_64", "./swathe bench zap --boot 'a b'",
+         "--boot 'a b'"),
+        ("swathe bench --source /home/me/linux", "./swathe bench zap --source /home/me/linux",
+         "--source linux"),
+        ("", "./swathe bench zap", ""),
+    ],
+)  # fmt: skip
+def test_commands(command: str, again: str, setup: str) -> None:
+    assert commands.again(command, "zap") == again
+    assert commands.setup(command) == setup
+
+
+# The plots
+
+
+def test_bars_are_relative_to_stock_and_have_the_goal() -> None:
+    plot = charts.bars("n", "t", [line(64e6, 53e6), replace(line(10e6, 20e6, None), case="64K")])
+    assert plot and isinstance(plot.drawing, Bars)
+    first, second = plot.drawing.groups
+    assert [bar.share for bar in first.bars] == [1, 53 / 64]
+    assert (first.goal, first.verdict) == (53 / 64, "goal 53.00: met")
+    assert (second.goal, second.bars[1].share, second.bars[1].label) == (None, 2, "20.00")
+    assert "4 KiB: stock 6.12 64.00, swathe 53.00, goal 53.00: met" in plot.description
+
+
+def test_curves_over_folio_size_and_over_memory(recorded: Figures) -> None:
+    found = [one for one in compare.lines(recorded.rows, []) if one.bench == "zap"]
+    folio, size = charts.by_folio("zap", found), charts.by_size("zap", "64K", found)
+    assert folio and isinstance(folio.drawing, Lines)
+    assert size and isinstance(size.drawing, Lines)
+    assert [x for x, _ in folio.drawing.curves[0].points] == [4, 64, 2048]
+    assert size.drawing.ticks == {256: "256 MiB", 1024: "1 GiB", 4096: "4 GiB"}
+    costs = [y for _, y in size.drawing.curves[0].points]
+    assert max(costs) / min(costs) == pytest.approx(1, abs=0.001)
+
+
+def test_every_plot_is_drawn_named_and_described(recorded: Figures, site: Path) -> None:
+    document = write.build(recorded, "")
+    kinds = {type(plot.drawing).__name__ for plot in document.plots()}
+    assert kinds == {"Bars", "Lines", "Stack"}
+    names = [plot.name for plot in document.plots()]
+    assert len(names) == len(set(names))
+    for plot in document.plots():
+        root = ET.parse(site / "plots" / f"{plot.name}.svg").getroot()
+        children = [child.tag.rpartition("}")[2] for child in root]
+        assert children[:4] == ["title", "desc", "style", "rect"]
+        assert [child.text for child in root][:2] == [plot.title, plot.description]
+        assert root.get("role") == "img"
+
+
+def test_plots_use_the_colours_of_the_page_and_keep_their_text(recorded: Figures) -> None:
+    variables = page.variables()
+    for plot in write.build(recorded, "").plots():
+        drawn = svg.inline(plots.draw(plot), plot.name, plot.title, plot.description)
+        left = set(re.findall(r"#[0-9a-f]{6}\b", drawn))
+        assert not left, f"{plot.name}: {left} will not change in the dark"
+        for name in set(re.findall(r"var\((--[\w-]+)\)", drawn)):
+            assert variables.count(f"{name}:") == (1 if name == "--font" else 2), name
+        assert "<text" in drawn
+        assert "DejaVu" not in drawn
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_contrast_is_enough(dark: bool) -> None:
+    sheet = page.variables().partition("@media")[2 if dark else 0]
+    colors = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", sheet))
+    for text in ("ink", "faint", "link", "good", "bad"):
+        for ground in ("paper", "panel"):
+            assert contrast(colors[f"--{text}"], colors[f"--{ground}"]) >= 4.5, (text, ground)
+    for number in range(1, len(svg.LAYERS) + 1):
+        assert contrast(colors["--ink"], colors[f"--layer-{number}"]) >= 4.5, number
+    for name in ("stock", "newest", "swathe"):
+        assert contrast(colors[f"--stroke-{name}"], colors["--paper"]) >= 3, name
+
+
+# The page
+
+
+class Reader(HTMLParser):
+    """What the page refers to, and the ids it defines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.resources: list[tuple[str, str]] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif tag == "a" and name == "href":
+                self.links.append(value or "")
+            elif name in ("src", "href", "srcset", "data", "poster", "action", "xlink:href"):
+                self.resources.append((tag, value or ""))
+
+
+def read(path: Path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text())
+    return reader
+
+
+def test_the_page_refers_to_nothing_outside(site: Path) -> None:
+    found = read(site / "index.html")
+    outside = [(tag, to) for tag, to in found.resources if not to.startswith(("#", "data:"))]
+    assert outside == []
+    assert not {"script", "iframe", "object", "embed", "img", "audio", "video"} & set(found.tags)
+    text = (site / "index.html").read_text()
+    assert "@import" not in text
+    assert not [to for to in re.findall(r"url\(([^)]*)\)", text) if not to.startswith("#")]
+    for link in found.links:
+        assert link.startswith(("#", "https://lore.kernel.org/")), link
+
+
+def test_ids_are_unique_and_what_is_referred_to_exists(site: Path) -> None:
+    found = read(site / "index.html")
+    assert len(found.ids) == len(set(found.ids))
+    wanted = {to[1:] for to in found.links if to.startswith("#")}
+    wanted |= {to[1:] for _, to in found.resources if to.startswith("#")}
+    text = (site / "index.html").read_text()
+    wanted |= set(re.findall(r"url\(#([^)]*)\)", text))
+    wanted |= {
+        name for names in re.findall(r'labelledby="([^"]*)"', text) for name in names.split()
+    }
+    assert wanted <= set(found.ids)
+
+
+BROWSERS_OWN = ("google.com", "googleapis.com", "gvt1.com")
+# A narrow frame, and how wide what is in it would like to be. The image shows that the log works.
+PROBE = """<!doctype html><img src="http://asked.invalid/">
+<iframe src="{}" width="390" height="800" style="border:0"
+onload="document.body.append('wide: ' + this.contentDocument.documentElement.scrollWidth)">"""
+
+
+def test_in_a_browser_it_asks_for_nothing_and_fits_a_telephone(site: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    log, probe = tmp_path / "net.json", tmp_path / "probe.html"
+    probe.write_text(PROBE.format(f"file://{site}/index.html"))
+    argv = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--log-net-log={log}", f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=10000", "--dump-dom", f"file://{probe}",
+    ]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    found = re.search(r"wide: (\d+)", done.stdout)
+    assert found, done.stderr
+    assert int(found[1]) <= 390
+    asked = set(re.findall(r'"url":"\w+://([^/"]*)', log.read_text()))
+    assert {host for host in asked if not host.endswith(BROWSERS_OWN)} == {"asked.invalid"}
+
+
+def test_special_characters_are_escaped(tmp_path: Path) -> None:
+    one = Row(HOSTILE, HOSTILE, "instructions", "swathe", 1, HOSTILE, 0, 3)
+    hostile = Run(HOSTILE, {"kernel": HOSTILE, "command": "swathe bench", HOSTILE: HOSTILE}, (one,))
+    path = write.site(figures.merge([hostile]), HOSTILE, tmp_path)
+    found = read(path)
+    assert "script" not in found.tags
+    assert HOSTILE.replace("`", "") not in path.read_text().replace("`", "")
+    assert "&lt;script" in path.read_text()
+    text = (tmp_path / "report.md").read_text()
+    assert "<script" not in re.sub(r"\\<", "", re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S))
+    for each in text.splitlines():
+        if each.startswith("| ") and "script" in each:
+            assert len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", each))) >= 3
+
+
+def test_code_and_tables_in_markdown() -> None:
+    assert markdown.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
+    assert markdown.escaped("odd ` tick") == "odd ' tick"
+    assert markdown.escaped("two\nlines") == "two lines"
+    assert markdown.row((Cell("a|b"), Cell("c"))) == r"| a\|b | c |"
+    assert (
+        markdown.anchor("S2 Zap: munmap(), MADV_DONTNEED, exit")
+        == "s2-zap-munmap-madv_dontneed-exit"
+    )
+
+
+def test_markdown_has_the_same_tables_and_all_plots(recorded: Figures, site: Path) -> None:
+    document = write.build(recorded, "Recorded.")
+    text, html = (site / "report.md").read_text(), (site / "index.html").read_text()
+    for section in document.sections:
+        assert f"## {section.title}" in text
+        for outer in section.blocks:
+            for block in texts(outer):
+                if isinstance(block, Table):
+                    assert markdown.table(block) in re.sub(r"^> ?", "", text, flags=re.M)
+                    assert str(page.marked(block.caption)) in html
+    for plot in document.plots():
+        link = re.search(rf"\]\((plots/{re.escape(plot.name)}\.svg)\)", text)
+        assert link, plot.name
+        assert (site / link[1]).is_file()
+    for target in re.findall(r"\]\(#([^)]*)\)", text):
+        heads = [markdown.anchor(head) for head in re.findall(r"^## (.*)$", text, re.M)]
+        assert target in heads
+
+
+# The command
+
+
+def test_the_command_ends_with_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "there"
+    assert cli.main(["report", *map(str, RECORDED), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(out / "index.html")
+    assert (out / "report.md").is_file()
+
+
+def test_a_file_that_is_not_there_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["report", str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_a_record_is_the_same_figures_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Figures
+) -> None:
+    monkeypatch.setattr(report, "RECORDED", tmp_path)
+    full = json.loads(RECORDED[0].read_text())
+    full["environment"]["command"] = "swathe bench --full --source /home/me/linux --json /me/x.json"
+    full["environment"]["date"] = "2026-01-01"
+    (tmp_path / "full").write_text(json.dumps(full))
+    files = [*map(str, RECORDED), str(tmp_path / "full")]
+    assert cli.main(["report", *files, "--record", "some-run"]) == 0
+    text = (tmp_path / "some-run.json").read_text()
+    assert "/home/me" not in text
+    assert "/home/me" not in (tmp_path / "some-run.md").read_text()
+    first = figures.merge(figures.load(tmp_path / "some-run.json", "some-run.json"))
+    assert len(first.rows) == 2 * len(recorded.rows)
+    assert [r for r in first.rows if " " not in r.case] == list(recorded.rows)
+    assert [one for one in first.series if " " not in one.case] == list(recorded.series)
+    again, before = profile_of(first), profile_of(recorded)
+    for config, counts in before.configs.items():
+        assert again.configs[config].total() == counts.total()
+        assert sum(c.instructions for c in again.configs[config].functions.values()) == sum(
+            c.instructions for c in counts.functions.values()
+        )
+    (tmp_path / "again.json").write_text(write.recorded(first))
+    assert (tmp_path / "again.json").read_text() == text
+    assert "![" not in (tmp_path / "some-run.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "x.json"])
+def test_a_record_needs_a_plain_name(name: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["report", "--record", name])
+    assert stopped.value.code == 2
+
+
+def test_goals_are_those_of_the_lab(recorded: Figures) -> None:
+    found = compare.lines(recorded.rows, goals.load())
+    assert [one for one in found if one.wanted() is not None]
+    assert goals.source() in markdown.render(write.build(recorded, ""), {})
