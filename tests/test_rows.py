@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from swathe import bench, benches, cc, paths, rows, sections
+from swathe import arch, bench, benches, cc, paths, rows, sections
 from swathe.errors import CheckFailed, UsageError
 
 Data = Callable[[str], str]
@@ -103,6 +103,14 @@ def test_change_in_percent() -> None:
     assert bench.change(row(200), row(150)) == "-25.0 %"
     assert bench.change(row(200), row(200)) == ""
     assert bench.change(row(0), row(5)) == ""
+
+
+def test_strings_are_long_only_where_they_are_measured() -> None:
+    def cpu(name: str, target: arch.Arch = arch.X86_64) -> str:
+        return bench.processor(benches.choose([name])[0].bench, target)
+
+    assert [cpu("multifault"), cpu("ptetables"), cpu("lazyfree", arch.ARM64)] == ["max"] * 3
+    assert cpu("lazyfree") == "max,-erms,-fsrm"
 
 
 def test_choose_everything() -> None:

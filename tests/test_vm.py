@@ -113,3 +113,17 @@ def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
 def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -> None:
     machine = vm.Machine(tmp_path, tmp_path, exact=exact)
     assert word in vm.command(machine, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "exact", "pit"), [(1, True, True), (2, True, False), (1, False, False)]
+)
+def test_one_counted_cpu_takes_its_ticks_from_the_pit(
+    tmp_path: Path, cpus: int, exact: bool, pit: bool
+) -> None:
+    machine = vm.Machine(tmp_path, tmp_path, cpus, exact=exact, boot="quiet", cpu="max,-erms")
+    argv = vm.command(machine, tmp_path, tmp_path)
+    parameters = argv[argv.index("-append") + 1].split()
+    assert ("nolapic_timer" in parameters) is pit
+    assert parameters[-1] == "quiet"
+    assert argv[argv.index("-cpu") + 1] == "max,-erms"

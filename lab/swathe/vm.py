@@ -43,6 +43,13 @@ class Machine:
     timeout: float = 600
     options: tuple[str, ...] = ()
     target: Arch = X86_64
+    cpu: str = "max"
+
+    @property
+    def parameters(self) -> str:
+        """The kernel's command line."""
+        alone = self.target.uniprocessor if self.exact and self.cpus == 1 else ""
+        return " ".join(filter(None, (self.target.console, COMMAND_LINE, alone, self.boot)))
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
     target = machine.target
     return [
         "setpriv", "--pdeathsig", "KILL",
-        target.qemu, "-M", target.machine, "-cpu", "max",
+        target.qemu, "-M", target.machine, "-cpu", machine.cpu,
         "-m", machine.memory, "-smp", str(machine.cpus),
         *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
@@ -106,7 +113,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={home / 'disk.img'}",
         "-device", "virtio-blk-device,drive=disk",
         "-kernel", str(machine.image), "-initrd", str(archive),
-        "-append", f"{target.console} {COMMAND_LINE} {machine.boot}".strip(),
+        "-append", machine.parameters,
         *machine.options,
     ]  # fmt: skip
 
