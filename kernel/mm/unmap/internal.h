@@ -172,6 +172,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_RSS,		/* a run counts as one page in rss */
 	UNMAP_SABOTAGE_MARKER,		/* one userfaultfd marker for a run */
 	UNMAP_SABOTAGE_FLUSH,		/* no flush and no note for a run */
+	UNMAP_SABOTAGE_SOFT_DIRTY,	/* put-back forgets who wrote */
 	NR_UNMAP_SABOTAGES,
 };
 

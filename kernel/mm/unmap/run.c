@@ -95,6 +95,8 @@ void unmap_run_put_back(struct unmap_op *op)
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep)));
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep + run->nr - 1)));
 
+	if (unmap_sabotaged(UNMAP_SABOTAGE_SOFT_DIRTY))
+		run->pte = pte_clear_soft_dirty(run->pte);
 	if (run->nr > 1 && run->noted)
 		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
 	set_ptes(op->vma->vm_mm, run->addr, run->ptep, run->pte, run->nr);

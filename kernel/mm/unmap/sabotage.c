@@ -22,6 +22,7 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_RSS]		= "rss",
 	[UNMAP_SABOTAGE_MARKER]		= "marker",
 	[UNMAP_SABOTAGE_FLUSH]		= "flush",
+	[UNMAP_SABOTAGE_SOFT_DIRTY]	= "soft_dirty",
 };
 
 static unsigned long ways;

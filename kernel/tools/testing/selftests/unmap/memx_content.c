@@ -36,7 +36,7 @@ static void write_page(__u32 nr)
 
 static void write_pages(struct range range)
 {
-	__u32 step = range.nr > 32 ? 1 + pick(16) : 1;
+	__u32 step = range.nr > 16 ? 1 + pick(range.nr / 8) : 1;
 
 	for (__u32 i = 0; i < range.nr; i += step)
 		if (writable(model(range.first + i)))
@@ -45,7 +45,7 @@ static void write_pages(struct range range)
 
 static void read_pages(struct range range)
 {
-	__u32 step = range.nr > 32 ? 1 + pick(16) : 1;
+	__u32 step = range.nr > 16 ? 1 + pick(range.nr / 8) : 1;
 
 	for (__u32 i = 0; i < range.nr; i += step)
 		check_page(range.first + i);

@@ -72,7 +72,7 @@ struct range pick_range(void)
 	case 0:
 		return clip(table, 512);
 	case 1:
-		return clip(at, 1 + pick(2048));
+		return clip(at, 1 + pick(chance(4) ? 2048 : 64));
 	case 2:
 	case 3:
 		return table ? clip(table - 1 - pick(16), 2 + pick(32)) : clip(at, 16);
@@ -123,6 +123,8 @@ void differ(const char *fmt, ...)
 	va_list args;
 	int len;
 
+	if (mine->failed)	/* a child has told why */
+		_exit(1);
 	va_start(args, fmt);
 	len = vsnprintf(mine->text, 256, fmt, args);
 	va_end(args);
