@@ -59,6 +59,12 @@ def test_make_gets_architecture_and_tools() -> None:
     }
 
 
+def test_a_measured_kernel_keeps_its_locked_instructions(tmp_path: Path) -> None:
+    for exact in (True, False):
+        machine = vm.Machine(tmp_path, tmp_path, exact=exact)
+        assert ("noreplace-smp" in machine.parameters.split()) == exact
+
+
 MACHINES = [
     (X86_64, "qemu-system-x86_64", "microvm,", "console=ttyS0 reboot=t panic=-1"),
     (ARM64, "qemu-system-aarch64", "virt,", "console=ttyAMA0 mitigations=off panic=-1"),

@@ -44,7 +44,8 @@ X86_64 = Arch(
     console="console=ttyS0 reboot=t",
     # To calibrate the timer the kernel waits for 100 ms: in TCG a wait is ten million exits
     # from translated code, and ten of a boot's twelve seconds. The PIT serves as well.
-    uniprocessor="nolapic_timer",
+    # Linux 6.12 patches its lock prefixes away where it finds a single CPU: they must be counted.
+    uniprocessor="nolapic_timer noreplace-smp",
     # Without enhanced "rep stosb", clearing a page is 512 iterations instead of 4096.
     short_strings="max,-erms,-fsrm",
 )
