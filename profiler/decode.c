@@ -13,13 +13,16 @@
 
 #define BEGIN_X86	0x53574201u
 #define END_X86		0x53574202u
+#define REPORT_X86	0x53574203u
 #define BEGIN_ARM64	0xd28a6c3fu	/* movz xzr, #0x5361 */
 #define END_ARM64	0xd28a6c5fu	/* movz xzr, #0x5362 */
+#define REPORT_ARM64	0xd28a6c7fu	/* movz xzr, #0x5363 */
 
 struct x86 {
 	const uint8_t *op;	/* the opcode, prefixes passed */
 	const uint8_t *end;
 	bool lock;
+	bool repeat;		/* f2 or f3, which make other instructions of some */
 };
 
 static bool is_prefix(uint8_t byte)
@@ -33,8 +36,10 @@ static struct x86 skip_prefixes(const uint8_t *insn, size_t len)
 {
 	struct x86 x = { .op = insn, .end = insn + len };
 
-	while (x.op < x.end && (*x.op == 0xf0 || is_prefix(*x.op)))
-		x.lock |= *x.op++ == 0xf0;
+	for (; x.op < x.end && (*x.op == 0xf0 || is_prefix(*x.op)); x.op++) {
+		x.lock |= *x.op == 0xf0;
+		x.repeat |= *x.op == 0xf2 || *x.op == 0xf3;
+	}
 	return x;
 }
 
@@ -63,7 +68,9 @@ static unsigned int marker(const struct x86 *x)
 	memcpy(&disp, x->op + 4, sizeof(disp));
 	if (disp == BEGIN_X86)
 		return INSN_BEGIN;
-	return disp == END_X86 ? INSN_END : 0;
+	if (disp == END_X86)
+		return INSN_END;
+	return disp == REPORT_X86 ? INSN_REPORT : 0;
 }
 
 /* Opcodes that begin with 0f. */
@@ -75,8 +82,12 @@ static unsigned int decode_0f(const struct x86 *x)
 		return marker(x);
 	if (op == 0x01 && in_memory(modrm) && reg_field(modrm) == 7)
 		return INSN_FLUSH_ONE;				/* invlpg */
+	if (op == 0x01 && modrm == 0xfe && !x->repeat)
+		return INSN_FLUSH_ONE | INSN_REMOTE;		/* invlpgb */
+	if (op == 0x30 || (op == 0x01 && modrm == 0xc6 && !x->repeat))
+		return INSN_WRMSR;				/* wrmsr, wrmsrns */
 	if (op == 0x22 && reg_field(modrm) == 3)
-		return INSN_FLUSH_ALL;				/* mov %cr3 */
+		return INSN_FLUSH_ALL | INSN_CR3;		/* mov %cr3 */
 	if (op == 0x38 && modrm == 0x82)
 		return INSN_FLUSH_ALL;				/* invpcid */
 	return 0;
@@ -124,12 +135,19 @@ static bool is_arm64_call(uint32_t insn)
 	       (insn & 0xfffff800) == 0xd73f0800;		/* blraa */
 }
 
-/* sys #op1, c8, ...: bit 0 of op2 tells "by address" from "all". */
+/*
+ * sys #op1, c8 (c9: the same without XS), CRm, #op2: bit 0 of op2 tells "by address"
+ * from "all", CRm tells whom it reaches: 1 and 5 the outer shareable domain, 2 and 3
+ * the inner one, 6 and 7 this CPU.
+ */
 static unsigned int arm64_tlbi(uint32_t insn)
 {
-	if ((insn & 0xfff8f000) != 0xd5088000)
+	unsigned int kind, crm = (insn >> 8) & 0xf;
+
+	if ((insn & 0xfff8e000) != 0xd5088000)
 		return 0;
-	return insn & (1 << 5) ? INSN_FLUSH_ONE : INSN_FLUSH_ALL;
+	kind = insn & (1 << 5) ? INSN_FLUSH_ONE : INSN_FLUSH_ALL;
+	return crm == 6 || crm == 7 ? kind : kind | INSN_REMOTE;
 }
 
 unsigned int decode_arm64(uint32_t insn)
@@ -138,6 +156,8 @@ unsigned int decode_arm64(uint32_t insn)
 		return INSN_BEGIN;
 	if (insn == END_ARM64)
 		return INSN_END;
+	if (insn == REPORT_ARM64)
+		return INSN_REPORT;
 	if (is_arm64_call(insn))
 		return INSN_CALL;
 	if ((insn & 0xfffffc1f) == 0xd65f0000 || (insn & 0xfffffbff) == 0xd65f0bff)

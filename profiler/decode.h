@@ -17,6 +17,10 @@ enum insn_kind {
 	INSN_FLUSH_ALL	= 1 << 4,	/* invalidates an address space or more */
 	INSN_BEGIN	= 1 << 5,	/* the workload's markers */
 	INSN_END	= 1 << 6,
+	INSN_REPORT	= 1 << 7,
+	INSN_CR3	= 1 << 8,	/* with INSN_FLUSH_ALL: %cr3 was written */
+	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs as well */
+	INSN_WRMSR	= 1 << 10,
 };
 
 unsigned int decode_x86(const uint8_t *insn, size_t len);

@@ -4,7 +4,8 @@
  * for it: these are the interface's own names and types.
  *
  * PLUGIN_API is the version to speak: 1 for QEMU 7.2, 4 for QEMU 9.2 and later.
- * Since version 3 instruction bytes are copied out instead of pointed at.
+ * Since version 3 instruction bytes are copied out instead of pointed at.  Version 2
+ * took away the counters that need no callback: what counts here calls back.
  */
 #ifndef SWATHE_PROFILER_PLUGIN_H
 #define SWATHE_PROFILER_PLUGIN_H
@@ -19,6 +20,7 @@
 #define PLUGIN_EXPORT	__attribute__((visibility("default")))
 
 typedef uint64_t qemu_plugin_id_t;
+typedef uint32_t qemu_plugin_meminfo_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
@@ -26,13 +28,25 @@ enum qemu_plugin_cb_flags {
 	QEMU_PLUGIN_CB_NO_REGS,
 };
 
+enum qemu_plugin_mem_rw {
+	QEMU_PLUGIN_MEM_R = 1,
+	QEMU_PLUGIN_MEM_W,
+};
+
 typedef void (*plugin_translated_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void (*plugin_executed_cb)(unsigned int cpu, void *data);
+typedef void (*plugin_mem_cb)(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			      void *data);
 typedef void (*plugin_exit_cb)(qemu_plugin_id_t id, void *data);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, plugin_translated_cb cb);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, plugin_executed_cb cb,
 					  enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, plugin_executed_cb cb,
+					    enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, plugin_mem_cb cb,
+				      enum qemu_plugin_cb_flags flags,
+				      enum qemu_plugin_mem_rw rw, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, plugin_exit_cb cb, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);

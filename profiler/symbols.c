@@ -57,6 +57,21 @@ unsigned int symbol_at(uint64_t addr)
 	return low;
 }
 
+unsigned int symbol_find(const char *name, unsigned int after)
+{
+	unsigned int i;
+
+	for (i = after + 1; i < nr_symbols; i++)
+		if (!strcmp(table[i].name, name))
+			return i;
+	return 0;
+}
+
+uint64_t symbol_start(unsigned int symbol)
+{
+	return table[symbol].addr;
+}
+
 const char *symbol_name(unsigned int symbol)
 {
 	return table[symbol].name;

@@ -113,7 +113,8 @@ def measure_one(request: build.Request) -> None:
 
 
 def profile_one(request: build.Request) -> None:
-    profile.measure(profile.Request(request, benches.choose(["lazyfree"])[0].bench, "64K", 1, 10))
+    choice = benches.choose(["lazyfree"])[0]
+    profile.measure(profile.Request(request, choice.bench, "64K", None, 1, 10))
 
 
 def run_one(request: build.Request) -> None:

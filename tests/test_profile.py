@@ -2,16 +2,17 @@
 """The profiler: its decoder, what it writes, and what is made of that."""
 
 import ctypes
-from pathlib import Path
 
 import pytest
 
-from swathe import cc, profile, regions, vm
-from swathe.errors import CheckFailed, EnvironmentLacks
+from swathe import cc, events, profile, regions, rows, vm
+from swathe.errors import CheckFailed, EnvironmentLacks, VmLost
 from swathe.regions import Counts, Region
 from swathe.sections import Section
 
-CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END = (1 << n for n in range(7))
+(CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END, REPORT, CR3, REMOTE, WRMSR) = (
+    1 << n for n in range(11)
+)
 
 X86 = [
     ("e8 00 00 00 00", CALL),
@@ -20,15 +21,23 @@ X86 = [
     ("ff 25 00 00 00 00", 0),  # jmp
     ("c3", RETURN),
     ("f0 48 0f b1 0a", ATOMIC),  # lock cmpxchg
+    ("3e 48 0f b1 0a", 0),  # the same, patched for one CPU
+    ("f0 ff 0f", ATOMIC),  # lock decl
     ("48 87 10", ATOMIC),  # xchg with memory
     ("48 87 d0", 0),  # xchg of registers
-    ("0f 01 38", FLUSH_ONE),
+    ("0f 01 38", FLUSH_ONE),  # invlpg
     ("0f 01 f8", 0),  # swapgs
-    ("0f 22 d8", FLUSH_ALL),
+    ("0f 01 fe", FLUSH_ONE | REMOTE),  # invlpgb
+    ("f3 0f 01 fe", 0),  # rmpadjust
+    ("0f 01 c6", WRMSR),  # wrmsrns
+    ("0f 30", WRMSR),
+    ("0f 22 d8", FLUSH_ALL | CR3),
     ("0f 22 c0", 0),  # mov %cr0
-    ("66 0f 38 82 00", FLUSH_ALL),
+    ("0f 22 e1", 0),  # mov %cr4: see native_flush_tlb_global
+    ("66 0f 38 82 00", FLUSH_ALL),  # invpcid
     ("0f 1f 84 00 01 42 57 53", BEGIN),
     ("0f 1f 84 00 02 42 57 53", END),
+    ("0f 1f 84 00 03 42 57 53", REPORT),
     ("0f 1f 84 00 00 00 00 00", 0),  # a compiler's own nop
 ]
 
@@ -63,12 +72,25 @@ ARM64 = [
     (0xC8DFFC41, 0),  # ldar
     (0xF8636841, 0),  # ldr with an index
     (0x3CE36841, 0),  # ... of a vector register
-    (0xD5088727, FLUSH_ONE),  # tlbi vae1
-    (0xD50882A1, FLUSH_ONE),  # tlbi rvale1is
-    (0xD5088341, FLUSH_ALL),  # tlbi aside1is
-    (0xD508831F, FLUSH_ALL),  # tlbi vmalle1is
+    (0xF9000020, 0),  # str
+    (0xA9000820, 0),  # stp
+    (0xD5088720, FLUSH_ONE),  # tlbi vae1
+    (0xD50887A0, FLUSH_ONE),  # tlbi vale1
+    (0xD5088620, FLUSH_ONE),  # tlbi rvae1
+    (0xD508871F, FLUSH_ALL),  # tlbi vmalle1
+    (0xD5088740, FLUSH_ALL),  # tlbi aside1
+    (0xD50883A0, FLUSH_ONE | REMOTE),  # tlbi vale1is
+    (0xD5088220, FLUSH_ONE | REMOTE),  # tlbi rvae1is
+    (0xD5088520, FLUSH_ONE | REMOTE),  # tlbi rvae1os
+    (0xD5088120, FLUSH_ONE | REMOTE),  # tlbi vae1os
+    (0xD5089320, FLUSH_ONE | REMOTE),  # tlbi vae1isnxs
+    (0xD508831F, FLUSH_ALL | REMOTE),  # tlbi vmalle1is
+    (0xD5088340, FLUSH_ALL | REMOTE),  # tlbi aside1is
+    (0xD50B7E20, 0),  # dc civac
+    (0xD508751F, 0),  # ic iallu
     (0xD28A6C3F, BEGIN),
     (0xD28A6C5F, END),
+    (0xD28A6C7F, REPORT),
     (0xD503201F, 0),  # nop
 ]
 
@@ -76,7 +98,7 @@ ARM64 = [
 @pytest.fixture(scope="module")
 def decoder() -> ctypes.CDLL:
     flags = ("-shared", "-fPIC")
-    source = profile.PROFILER / "decode.c"
+    source = events.PROFILER / "decode.c"
     return ctypes.CDLL(str(cc.compile_c([source], flags, [source.with_suffix(".h")], "decode.so")))
 
 
@@ -115,18 +137,7 @@ def test_an_unfinished_region_does_not_count() -> None:
 
 def test_a_foreign_line_is_an_error() -> None:
     with pytest.raises(CheckFailed, match="none of its own"):
-        regions.parse(["region 0", "warning: something"])
-
-
-def test_the_last_of_several_passes_is_taken() -> None:
-    seen = [Region({("f",): Counts(0, n)}) for n in range(4)]
-    assert regions.last_of_each(seen, 2) == [seen[1], seen[3]]
-
-
-@pytest.mark.parametrize("count", [0, 3])
-def test_passes_must_divide_evenly(count: int) -> None:
-    with pytest.raises(CheckFailed, match="marked stretches"):
-        regions.last_of_each([Region()] * count, 2)
+        regions.parse(["region 0", "warning: something", "end"])
 
 
 def report(repeat: str, instructions: int) -> Section:
@@ -134,14 +145,39 @@ def report(repeat: str, instructions: int) -> Section:
     return Section(("lazyfree", "64K", "stock", repeat), lines, 0)
 
 
-def test_profiler_and_clock_must_agree() -> None:
-    reports = [report("0", 1), report("1", 1000)]
-    seen = [Region({("f",): Counts(0, n)}) for n in (1, 1009)]
-    (found,) = profile.pair(reports, seen)
+def regions_of(*counts: int) -> list[Region]:
+    return [Region({("f",): Counts(0, count)}) for count in counts]
+
+
+REPORTS = [report("0", 1), report("1", 1000)]
+
+
+def test_a_run_and_its_region() -> None:
+    (found,) = profile.pair(REPORTS, regions_of(1, 1009), False)
     assert (found.config, found.pages, found.clock) == ("stock", 10, 1000)
-    seen[1] = Region({("f",): Counts(0, 1011)})
-    with pytest.raises(CheckFailed, match="the guest's clock 1000"):
-        profile.pair(reports, seen)
+    assert found.region.total().instructions == 1009
+
+
+@pytest.mark.parametrize(("counted", "own_time"), [(1011, False), (989, False), (989, True)])
+def test_profiler_and_clock_must_agree(counted: int, own_time: bool) -> None:
+    with pytest.raises(CheckFailed, match=rf"counted {counted} .* the guest's clock 1000"):
+        profile.pair(REPORTS, regions_of(1, counted), own_time)
+
+
+def test_a_process_may_not_be_alone() -> None:
+    assert profile.pair(REPORTS, regions_of(1, 5000), True)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_run_has_one_region(count: int) -> None:
+    with pytest.raises(VmLost, match=f"{count} marked stretches were seen in 2 runs"):
+        profile.pair(REPORTS, regions_of(*[1000] * count), False)
+
+
+def test_a_skipped_case_has_no_profile() -> None:
+    skip = Section(("lazyfree", "2048K", "stock", "0"), ("mapped by one entry",), rows.SKIPPED)
+    with pytest.raises(CheckFailed, match=r"nothing to profile: .*mapped by one entry"):
+        profile.pair([skip], [], False)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +191,3 @@ def test_plugin_interface_of_a_qemu(text: str, api: int) -> None:
 def test_a_qemu_without_version() -> None:
     with pytest.raises(EnvironmentLacks):
         vm.plugin_api("QEMU")
-
-
-def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
-    (tmp_path / "System.map").write_text("b T second\na t first\nc D data\n")
-    assert profile.symbols(tmp_path) == "a first\nb second\n"

@@ -109,7 +109,9 @@ def measure(request: Request) -> Result:
     ours = build.build(request.kernel)
     kernels: list[tuple[build.Result, tuple[str, ...]]] = [(ours, ("stock", "swathe"))]
     if request.against:
-        kernels.insert(0, (build.build(other_kernel(request)), (request.against,)))
+        kernels.insert(
+            0, (build.build(other_kernel(request.kernel, request.against)), (request.against,))
+        )
     reports: list[sections.Section] = []
     for choice in request.choices:
         for built, configs in kernels:
@@ -120,11 +122,11 @@ def measure(request: Request) -> Result:
     return Result(tuple(found), about, tuple(rows.skipped(reports)))
 
 
-def other_kernel(request: Request) -> build.Request:
+def other_kernel(ours: build.Request, against: str) -> build.Request:
     """The third column: the same tree untouched, or another version's."""
-    if request.against == "pristine":
-        return replace(request.kernel, pristine=True)
-    return replace(request.kernel, kernel=str(request.against), source=None, pristine=True)
+    if against == "pristine":
+        return replace(ours, pristine=True)
+    return replace(ours, kernel=against, source=None, pristine=True)
 
 
 def machine_memory(request: Request, choice: benches.Choice) -> str:

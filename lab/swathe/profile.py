@@ -2,32 +2,50 @@
 """Show what each kernel function costs in a bench's measured call, stock beside swathe.
 
 A QEMU plugin counts every instruction between the two markers that a workload
-executes around the call: exactly, not by sampling. Locked instructions and TLB
-invalidations are counted apart. The columns are per page that the call handled.
+executes around the call: exactly, not by sampling. Locked instructions, TLB
+invalidations and calls are counted apart. All columns are per page that the call
+handled, but for the percentages of pageout_rate, which are of everything executed.
 
     ./swathe profile lazyfree             the bench's first case
     ./swathe profile lazyfree 64K
+    ./swathe profile zap 64K --against 7.3
     ./swathe profile filemap pageout --top 60
 """
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
-from swathe import bench, benches, build, cc, regions, rows, run, sections, ui, vm
-from swathe.arch import Arch
-from swathe.errors import CheckFailed, UsageError
-from swathe.paths import BUILD, ROOT, scratch, write_atomically
+from swathe import (
+    bench,
+    benches,
+    build,
+    environment,
+    events,
+    regions,
+    rows,
+    run,
+    sections,
+    source,
+    ui,
+    vm,
+)
+from swathe.errors import CheckFailed, UsageError, VmLost
+from swathe.paths import BUILD, scratch, write_atomically
 from swathe.regions import Counts, Region
 
-PROFILER = ROOT / "profiler"
 CONFIGS = ("stock", "swathe")
+RESULTS = BUILD / "results"
 TOLERANCE = 0.01
 KINDS = ("instructions", "atomics", "flushes_one", "flushes_all")
+SHARE_SHOWN = 0.005
+WIDTH = 130
 
 
 @dataclass(frozen=True)
@@ -35,6 +53,7 @@ class Request:
     kernel: build.Request
     bench: benches.Bench
     case: str
+    against: str | None
     top: int
     timeout: float
 
@@ -49,11 +68,22 @@ class Profile:
     clock: float
 
 
+@dataclass(frozen=True)
+class Result:
+    profiles: tuple[Profile, ...]
+    environment: environment.Environment
+
+
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="a bench")
     parser.add_argument("case", metavar="CASE", nargs="?", help="one of its cases")
     parser.add_argument(
         "--top", type=run.positive, default=40, metavar="N", help="functions shown (default: 40)"
+    )
+    parser.add_argument(
+        "--against",
+        choices=("pristine", *source.KERNELS[1:]),
+        help="also a kernel from the untouched tree, or another, newer one",
     )
     parser.add_argument("--timeout", type=run.positive, default=1200, metavar="S")
     build.add_kernel_arguments(parser)
@@ -66,141 +96,217 @@ def request_from(args: argparse.Namespace) -> Request:
     name = f"{args.name}:{args.case}" if args.case else args.name
     choice = benches.choose([name])[0]
     wanted = build.request_from(args, pristine=False)
-    return Request(wanted, choice.bench, choice.cases[0], args.top, args.timeout)
+    return Request(wanted, choice.bench, choice.cases[0], args.against, args.top, args.timeout)
 
 
 def main(args: argparse.Namespace) -> int:
     request = request_from(args)
-    profiles = measure(request)
-    show(request, profiles)
-    for profile in profiles:
-        path = BUILD / "results" / f"{request.bench.name}-{request.case}-{profile.config}.folded"
-        write_atomically(path, profile.region.folded().encode())
-        ui.remark(f"folded stacks: {path}")
+    result = measure(request)
+    show(request, result)
+    for path in save(request, result):
+        ui.remark(f"written: {path}")
     return 0
 
 
-def symbols(out: Path) -> str:
-    """The functions of System.map, sorted, as the plugin reads them."""
-    found = []
-    for line in (out / "System.map").read_text().splitlines():
-        address, kind, name = line.split()
-        if kind in "tTwW":
-            found.append(f"{address} {name}")
-    return "\n".join(sorted(found)) + "\n"
+def measure(request: Request) -> Result:
+    """Build the kernels, and boot each once."""
+    ours = build.build(request.kernel)
+    profiles = measure_in(request, ours, CONFIGS)
+    if request.against:
+        other = build.build(bench.other_kernel(request.kernel, request.against))
+        profiles += measure_in(request, other, (request.against,))
+    return Result(tuple(profiles), environment.look(ours, 1, request.bench.memory))
 
 
-def plugin_option(home: Path, out: Path, target: Arch) -> tuple[str, ...]:
-    """QEMU's option that loads the plugin; it writes to home/profile."""
-    (home / "symbols").write_text(symbols(out))
-    plugin = cc.plugin(PROFILER, vm.plugin_api(vm.version(target.qemu)))
-    return (
-        "-plugin",
-        f"{plugin},symbols={home / 'symbols'},out={home / 'profile'},arch={target.name}",
-    )
-
-
-def measure(request: Request) -> list[Profile]:
-    """One boot: both configs once to warm up, and once for the figures."""
-    built = build.build(request.kernel)
-    lines = bench.guest_lines(request.bench.name, [request.case], CONFIGS, 1, False)
+def measure_in(request: Request, built: build.Result, configs: Sequence[str]) -> list[Profile]:
+    """One boot: one run to warm up, and one of each config for the figures."""
+    lines = bench.guest_lines(request.bench.name, [request.case], configs, 1, False)
+    job = bench.job(request.bench.name, lines, built.target)
     text: list[str] = []
     with scratch("profile") as home:
         machine = vm.Machine(
             built.image, built.out, 1, request.bench.memory, request.bench.disk,
             boot=bench.BOOT, timeout=request.timeout, target=built.target,
-            options=plugin_option(home, built.out, built.target),
+            cpu=bench.processor(request.bench, built.target),
+            options=events.option(home, built.out, built.target, "calls"),
         )  # fmt: skip
-        vm.boot(
-            machine,
-            bench.job(request.bench.name, lines, built.target),
-            f"profile-{request.bench.name}",
-            text.append,
-        )
-        seen = regions.parse((home / "profile").read_text().splitlines())
-    return pair(sections.parse("".join(text)), seen)
+        vm.boot(machine, job, f"profile-{request.bench.name}", text.append)
+        seen = regions.parse(events.written(home).read_text().splitlines())
+    return pair(sections.parse("".join(text)), seen, request.bench.own_time)
 
 
-def pair(reports: Sequence[sections.Section], seen: Sequence[Region]) -> list[Profile]:
+def pair(
+    reports: Sequence[sections.Section], seen: Sequence[Region], own_time: bool
+) -> list[Profile]:
     """Each measured run with its region; what the plugin and the clock counted must agree."""
     rows.collect(reports)
-    last = regions.last_of_each(seen, len(reports))
+    skipped = rows.skipped(reports)
+    if skipped:
+        raise CheckFailed(f"there is nothing to profile: {skipped[0]}")
+    if len(seen) != len(reports):
+        raise VmLost(f"{len(seen)} marked stretches were seen in {len(reports)} runs")
     found = []
-    for report, region in zip(reports, last, strict=True):
+    for report, region in zip(reports, seen, strict=True):
         if report.words[3] == "0":
             continue
         metrics = {name: value for name, value, _ in rows.metrics(report)}
         found.append(Profile(report.words[2], region, metrics["pages"], metrics[rows.MAIN_METRIC]))
     for profile in found:
-        require_agreement(profile)
+        require_agreement(profile, own_time)
     return found
 
 
-def require_agreement(profile: Profile) -> None:
+def require_agreement(profile: Profile, own_time: bool) -> None:
+    """To 1 %; the clock of a process that others run beside only is a part of what was counted."""
     counted = profile.region.total().instructions
-    if abs(counted - profile.clock) > TOLERANCE * profile.clock:
+    allowed = TOLERANCE * profile.clock
+    if counted < profile.clock - allowed or (not own_time and counted > profile.clock + allowed):
         raise CheckFailed(
             f"{profile.config}: the profiler counted {counted} instructions, "
             f"the guest's clock {profile.clock:.0f}"
         )
 
 
-def per_page(value: float, profile: Profile) -> str:
-    each = value / profile.pages
-    return f"{each:.1f}" if each >= 0.05 else (f"{each:.3f}" if value else "")
+def figure(value: float) -> str:
+    """A count per page; small ones with the digits they need."""
+    return f"{value:.1f}" if value >= 0.05 else (f"{value:.3f}" if value else "")
 
 
-def add_line(table: Table, name: str, profiles: Sequence[Profile], of: Sequence[Counts]) -> None:
-    """One line: instructions of both, their difference, then atomics of both."""
-    each = [c.instructions / p.pages for c, p in zip(of, profiles, strict=True)]
-    table.add_row(
+def cells(profiles: Sequence[Profile], of: Sequence[Counts], kind: str) -> list[str]:
+    return [figure(getattr(c, kind) / p.pages) for c, p in zip(of, profiles, strict=True)]
+
+
+def change(profiles: Sequence[Profile], of: Sequence[Counts]) -> str:
+    before, after = (c.instructions / p.pages for c, p in zip(of[:2], profiles[:2], strict=True))
+    return f"{after - before:+.1f}"
+
+
+def line(name: str, profiles: Sequence[Profile], of: Sequence[Counts]) -> list[str]:
+    """One line: instructions of all, what swathe changes, then calls and locked instructions."""
+    return [
         name,
-        *(per_page(c.instructions, p) for c, p in zip(of, profiles, strict=True)),
-        f"{each[-1] - each[0]:+.1f}",
-        *(per_page(c.atomics, p) for c, p in zip(of, profiles, strict=True)),
-    )
+        *cells(profiles, of, "instructions"),
+        change(profiles, of),
+        *cells(profiles, of, "calls"),
+        *cells(profiles, of, "atomics"),
+    ]
 
 
 def functions_table(request: Request, profiles: Sequence[Profile]) -> Table:
     """Functions by how much they differ, biggest first."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("instructions in", no_wrap=True, min_width=32)
-    for head in (*CONFIGS, "change", "locked", "locked"):
-        table.add_column(head, justify="right")
+    configs = [profile.config for profile in profiles]
+    calls, locked = ([f"{config}\n{kind}" for config in configs] for kind in ("calls", "locked"))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table.add_column("instructions in", no_wrap=True)
+    for head in (*configs, "change", *calls, *locked):
+        table.add_column(head, justify="right", no_wrap=True)
     found = [profile.region.functions() for profile in profiles]
-    names = set().union(*found)
 
     def difference(name: str) -> tuple[float, int]:
         both = [f.get(name, Counts()).instructions for f in found]
-        return (-abs(both[-1] / profiles[-1].pages - both[0] / profiles[0].pages), -sum(both))
+        return (-abs(both[1] / profiles[1].pages - both[0] / profiles[0].pages), -sum(both))
 
-    for name in sorted(names, key=difference)[: request.top]:
-        add_line(table, name, profiles, [f.get(name, Counts()) for f in found])
+    for name in sorted(set().union(*found), key=difference)[: request.top]:
+        table.add_row(*line(name, profiles, [f.get(name, Counts()) for f in found]))
     return table
+
+
+Part = tuple[str, Callable[[Region], Counts]]
+
+
+def parts(profiles: Sequence[Profile]) -> list[Part]:
+    """What the whole consists of; writing pages only where some are written."""
+    writes = any(profile.region.writing().instructions for profile in profiles)
+    found: list[Part] = [("unmap path", Region.unmap_path)]
+    if writes:
+        found.append(("writing", Region.writing))
+    found.append(("everything else", everything_else))
+    if writes:
+        found.append(("all but writing", lambda region: region.total() - region.writing()))
+    return [*found, ("all", Region.total)]
+
+
+def everything_else(region: Region) -> Counts:
+    return region.total() - region.below(regions.UNMAP_ROOTS | regions.WRITE_ROOTS)
 
 
 def subtotals_table(profiles: Sequence[Profile]) -> Table:
-    """The unmap path against everything else, all kinds of events."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("per page")
-    for config in CONFIGS:
-        for part in ("all", "unmap path"):
-            table.add_column(f"{part} {config}", justify="right")
-    for kind in KINDS:
-        cells = []
-        for profile in profiles:
-            for counts in (profile.region.total(), profile.region.unmap_path()):
-                cells.append(per_page(getattr(counts, kind), profile))
-        table.add_row(kind.replace("_", " "), *cells)
+    """The unmap path against everything else, callees included."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    for head in ("per page", "with callees"):
+        table.add_column(head, no_wrap=True)
+    for profile in profiles:
+        table.add_column(profile.config, justify="right")
+    table.add_column("change", justify="right")
+    for kind in (kind for kind in KINDS if any(getattr(p.region.total(), kind) for p in profiles)):
+        name = kind.replace("_", " ")
+        for part, select in parts(profiles):
+            of = [select(profile.region) for profile in profiles]
+            changed = change(profiles, of) if kind == "instructions" else ""
+            table.add_row(name, part, *cells(profiles, of, kind), changed)
+            name = ""
     return table
 
 
-def show(request: Request, profiles: Sequence[Profile]) -> None:
+def shares(profile: Profile) -> Iterator[str]:
+    """The unmap path as perf prints it: percent of all that was executed, callees included."""
+    total = profile.region.total().instructions
+    found = profile.region.inclusive(regions.UNMAP_ROOTS)
+    yield f"{profile.config}:"
+    yield from branches((), found, total)
+
+
+def branches(
+    above: tuple[str, ...], found: dict[tuple[str, ...], int], total: int
+) -> Iterator[str]:
+    """What is called from here, the most expensive first, as long as it is worth a line."""
+    below = [path for path in found if path[:-1] == above and found[path] >= SHARE_SHOWN * total]
+    for path in sorted(below, key=lambda path: -found[path]):
+        yield f"{'   ' * len(path)}{100 * found[path] / total:5.2f}%--{path[-1]}"
+        yield from branches(path, found, total)
+
+
+def show(request: Request, result: Result) -> None:
+    profiles = result.profiles
     ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
-    ui.out.print(functions_table(request, profiles))
-    ui.out.print(subtotals_table(profiles))
+    wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
+    wide.print(functions_table(request, profiles), subtotals_table(profiles))
+    if request.bench.own_time:
+        for text in (text for profile in profiles for text in shares(profile)):
+            ui.out.print(text, markup=False, soft_wrap=True)
     ui.out.print(
         f"per page, of {profiles[0].pages:.0f} pages; "
         f"not included: {request.bench.excludes}, {benches.ALWAYS_EXCLUDED}",
         soft_wrap=True,
     )
+    ui.out.print(result.environment.line(), markup=False, soft_wrap=True)
+
+
+def as_json(profile: Profile) -> dict[str, object]:
+    """Counts of the whole stretch, not per page."""
+    region = profile.region
+    return {
+        "pages": profile.pages,
+        "functions": {name: asdict(counts) for name, counts in sorted(region.functions().items())},
+        "unmap_path": asdict(region.unmap_path()),
+        "writing": asdict(region.writing()),
+        "total": asdict(region.total()),
+    }
+
+
+def save(request: Request, result: Result) -> Iterator[Path]:
+    """Folded stacks for flame graphs, and everything as JSON."""
+    name = f"{request.bench.name}-{request.case}"
+    for profile in result.profiles:
+        path = RESULTS / f"{name}-{profile.config}.folded"
+        write_atomically(path, profile.region.folded().encode())
+        yield path
+    data = {
+        "bench": request.bench.name,
+        "case": request.case,
+        "environment": result.environment.as_json(),
+        "configs": {profile.config: as_json(profile) for profile in result.profiles},
+    }
+    path = RESULTS / f"profile-{name}.json"
+    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+    yield path

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the profiler's plugin writes: call trees of marked stretches, with their counts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields
 
-from swathe.errors import CheckFailed
+from swathe import events
 
 # Whatever these call is the unmap path: the rmap walk, and the zap loop.
-UNMAP_ROOTS = frozenset({"try_to_unmap", "stock_try_to_unmap", "unmap_page_range"})
+UNMAP_ROOTS = frozenset(
+    {"try_to_unmap", "try_to_migrate", "remove_migration_ptes", "unmap_page_range"}
+    | {"__zap_vma_range"}  # Linux 7: unmap_page_range() is inlined into it
+)
+# Whatever these call writes the pages to where they are kept. Linux 7 inlines pageout().
+WRITE_ROOTS = frozenset({"pageout", "writeout", "swap_writepage", "swap_writeout"})
 
 Path = tuple[str, ...]
 
@@ -24,6 +29,14 @@ class Counts:
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def __sub__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+
+
+def plain(name: str) -> str:
+    """A function's name without what a compiler and our hooks add to it."""
+    return name.split(".")[0].removeprefix("stock_")
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,26 @@ class Region:
             found[path[-1]] = found.get(path[-1], Counts()) + counts
         return found
 
-    def unmap_path(self) -> Counts:
-        """All that was executed below the rmap walk and the zap loop, they included."""
-        inside = (c for path, c in self.paths.items() if not UNMAP_ROOTS.isdisjoint(path))
+    def below(self, roots: Collection[str]) -> Counts:
+        """All that was executed below these functions, they included."""
+        inside = (c for path, c in self.paths.items() if any(plain(f) in roots for f in path))
         return sum(inside, Counts())
+
+    def unmap_path(self) -> Counts:
+        return self.below(UNMAP_ROOTS)
+
+    def writing(self) -> Counts:
+        return self.below(WRITE_ROOTS)
+
+    def inclusive(self, roots: Collection[str]) -> dict[Path, int]:
+        """Instructions of each call path from the first of these functions on, callees included."""
+        found: dict[Path, int] = {}
+        for path, counts in self.paths.items():
+            first = next((i for i, f in enumerate(path) if plain(f) in roots), len(path))
+            for end in range(first + 1, len(path) + 1):
+                part = path[first:end]
+                found[part] = found.get(part, 0) + counts.instructions
+        return found
 
     def folded(self) -> str:
         """One "A;B;C INSTRUCTIONS" line a path, as flame-graph tools read it."""
@@ -53,25 +82,12 @@ class Region:
 
 
 def parse(lines: Iterable[str]) -> list[Region]:
-    """All regions that were written to their end."""
-    found: list[Region] = []
-    paths: dict[Path, Counts] = {}
-    for line in lines:
-        words = line.split()
-        if words[:1] == ["region"]:
-            paths = {}
-        elif words == ["end"]:
-            found.append(Region(paths))
-        elif len(words) == 1 + len(fields(Counts)):
-            paths[tuple(words[0].split(";"))] = Counts(*map(int, words[1:]))
-        else:
-            raise CheckFailed(f"the profiler wrote a line that is none of its own: {line!r}")
-    return found
+    """The stretch of each run that reported."""
+    return [Region(dict(map(path_of, chunk))) for chunk in events.chunks(lines)]
 
 
-def last_of_each(regions: Sequence[Region], runs: int) -> list[Region]:
-    """Each run's last region; a program may pass its measured stretch several times."""
-    if not regions or len(regions) % runs:
-        raise CheckFailed(f"{len(regions)} marked stretches were seen in {runs} runs")
-    each = len(regions) // runs
-    return list(regions[each - 1 :: each])
+def path_of(line: str) -> tuple[Path, Counts]:
+    words = line.split()
+    if len(words) != 1 + len(fields(Counts)):
+        raise events.foreign(line)
+    return tuple(words[0].split(";")), Counts(*map(int, words[1:]))

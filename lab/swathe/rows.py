@@ -31,8 +31,8 @@ class Row:
 
 
 def metrics(section: Section) -> list[tuple[str, float, str]]:
-    """The "= METRIC VALUE UNIT" lines of one run."""
-    found = []
+    """The "= METRIC VALUE UNIT" lines of one run, and what was counted from outside."""
+    found: list[tuple[str, float, str]] = []
     for line in section.lines:
         words = line.split()
         if words[0] != "=":
@@ -42,7 +42,7 @@ def metrics(section: Section) -> list[tuple[str, float, str]]:
             found.append((name, number(value), unit))
         except ValueError as error:
             raise CheckFailed(f"{' '.join(section.words)}: not a metric: {line!r}") from error
-    return found
+    return found + list(section.counted)
 
 
 def number(text: str) -> float:

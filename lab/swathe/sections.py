@@ -25,11 +25,15 @@ report() { # WORDS -- COMMAND
 
 @dataclass(frozen=True)
 class Section:
-    """One program's output; a status of None means that it never ended."""
+    """One program's output; a status of None means that it never ended.
+
+    What was counted from outside while it ran is added to it later.
+    """
 
     words: tuple[str, ...]
     lines: tuple[str, ...]
     status: int | None
+    counted: tuple[tuple[str, float, str], ...] = ()
 
     @property
     def text(self) -> str:

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts what each kernel function executes and who called it.
+ *
+ * Works on translation blocks: straight stretches of code that end with a jump.
+ * A block whose last instruction calls makes the next one a callee; one that
+ * returns makes it whoever waits at that address.  Everything else that lands
+ * in another function is a tail call or an interrupt, and is hung below the
+ * same caller.
+ *
+ * Every task has calls of its own.  Which one a CPU runs is seen in the function
+ * that exchanges the stacks: its first load is from the next task's structure.
+ *
+ * A block that faults half-way counts in whole, and once more when it is
+ * resumed: the sum exceeds the guest's clock by a few parts in a thousand.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode.h"
+#include "events.h"
+#include "modes.h"
+#include "symbols.h"
+#include "tree.h"
+
+#define MAX_DEPTH	256
+#define NR_LISTS	256
+
+/* One translation block. */
+struct block {
+	uint64_t addr;
+	uint64_t next;		/* the address behind it */
+	unsigned int symbol;
+	unsigned int ends;	/* INSN_CALL or INSN_RETURN, if it does so */
+	bool enters;		/* begins where its function does */
+	struct counts adds;
+};
+
+struct frame {
+	struct node *node;
+	uint64_t waits_at;
+};
+
+struct task {
+	uint64_t id;			/* where its stack pointer is kept */
+	struct task *next;
+	struct node *node;		/* what it executes, NULL: not yet known */
+	const struct block *last;
+	unsigned int depth;
+	struct frame frames[MAX_DEPTH];
+};
+
+struct cpu {
+	uint64_t runs;			/* a task's id; below MAX_CPUS: not yet known */
+	struct task *task;		/* the same, NULL: to be looked up */
+	bool switches;
+};
+
+static struct node root;
+static struct task *tasks[NR_LISTS];
+static struct cpu cpus[MAX_CPUS];
+static bool active;
+
+static struct task **list_of(uint64_t id)
+{
+	return &tasks[(id * 0x9e3779b97f4a7c15ull) >> 56];
+}
+
+static struct task *find_task(uint64_t id)
+{
+	struct task *task, **list = list_of(id);
+
+	for (task = *list; task; task = task->next)
+		if (task->id == id)
+			return task;
+	task = calloc(1, sizeof(*task));
+	if (!task)
+		abort();
+	task->id = id;
+	task->next = *list;
+	*list = task;
+	return task;
+}
+
+static struct cpu *cpu_of(unsigned int index)
+{
+	struct cpu *cpu = &cpus[index % MAX_CPUS];
+
+	if (!cpu->runs)
+		cpu->runs = 1 + index % MAX_CPUS;
+	return cpu;
+}
+
+static struct task *task_of(struct cpu *cpu)
+{
+	if (!cpu->task)
+		cpu->task = find_task(cpu->runs);
+	return cpu->task;
+}
+
+static void forget_tasks(void)
+{
+	struct task *task, *next;
+
+	for (unsigned int i = 0; i < NR_LISTS; i++) {
+		for (task = tasks[i]; task; task = next) {
+			next = task->next;
+			free(task);
+		}
+		tasks[i] = NULL;
+	}
+	for (unsigned int i = 0; i < MAX_CPUS; i++)
+		cpus[i].task = NULL;
+}
+
+static void push(struct task *task)
+{
+	/* Deeper than any kernel stack: forget the outermost half. */
+	if (task->depth == MAX_DEPTH) {
+		task->depth /= 2;
+		memmove(task->frames, task->frames + task->depth,
+			task->depth * sizeof(task->frames[0]));
+	}
+	task->frames[task->depth].node = task->node;
+	task->frames[task->depth].waits_at = task->last->next;
+	task->depth++;
+}
+
+/* Back to whoever waits at this address; false if nobody does. */
+static bool pop(struct task *task, uint64_t addr)
+{
+	unsigned int depth;
+
+	for (depth = task->depth; depth > 0; depth--) {
+		if (task->frames[depth - 1].waits_at != addr)
+			continue;
+		task->depth = depth - 1;
+		task->node = task->frames[depth - 1].node;
+		return true;
+	}
+	return false;
+}
+
+static void jump(struct task *task, const struct block *block)
+{
+	struct node *caller = task->node && task->node->parent ? task->node->parent : &root;
+
+	if (task->node && task->node->symbol == block->symbol)
+		return;
+	task->node = tree_child(caller, block->symbol);
+	task->node->self.calls += block->enters;
+}
+
+static void follow(struct task *task, const struct block *block)
+{
+	unsigned int how = task->last ? task->last->ends : 0;
+
+	if (how == INSN_CALL && task->node) {
+		push(task);
+		task->node = tree_child(task->node, block->symbol);
+		task->node->self.calls++;
+	} else if (how != INSN_RETURN || !pop(task, block->addr)) {
+		jump(task, block);
+	}
+	task->last = block;
+}
+
+static void add(struct counts *sum, const struct counts *adds)
+{
+	sum->instructions += adds->instructions;
+	sum->atomics += adds->atomics;
+	sum->flushes_one += adds->flushes_one;
+	sum->flushes_all += adds->flushes_all;
+}
+
+static void executed(unsigned int index, void *data)
+{
+	const struct block *block = data;
+	struct task *task;
+
+	if (!active)
+		return;
+	task = task_of(cpu_of(index));
+	follow(task, block);
+	add(&task->node->self, &block->adds);
+}
+
+static void switch_begins(unsigned int index, void *data)
+{
+	(void)data;
+	cpu_of(index)->switches = true;
+}
+
+static void switch_loads(unsigned int index, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			 void *data)
+{
+	struct cpu *cpu = cpu_of(index);
+
+	(void)info;
+	(void)data;
+	if (!cpu->switches)
+		return;
+	cpu->switches = false;
+	cpu->runs = vaddr;
+	cpu->task = NULL;
+}
+
+static void watch_switch(struct qemu_plugin_insn *insn, bool first)
+{
+	if (first)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, switch_begins,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, switch_loads, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_R, NULL);
+}
+
+static bool switches_stacks(unsigned int symbol)
+{
+	const char *name = symbol_name(symbol);
+
+	return !strcmp(name, "__switch_to_asm") || !strcmp(name, "cpu_switch_to");
+}
+
+/* Remote invalidations are one or all besides. */
+static void add_insn(struct block *block, const struct qemu_plugin_insn *insn)
+{
+	unsigned int kind = decode_insn(insn);
+	uint64_t addr = qemu_plugin_insn_vaddr(insn);
+	unsigned int events = events_of(kind, addr);
+
+	block->next = addr + qemu_plugin_insn_size(insn);
+	block->ends = kind & (INSN_CALL | INSN_RETURN);
+	block->adds.instructions++;
+	block->adds.atomics += !!(events & 1u << EVENT_ATOMIC);
+	if (kind & INSN_REMOTE) {
+		block->adds.flushes_one += !!(kind & INSN_FLUSH_ONE);
+		block->adds.flushes_all += !!(kind & INSN_FLUSH_ALL);
+	} else {
+		block->adds.flushes_one += !!(events & 1u << EVENT_TLB_SINGLE);
+		block->adds.flushes_all += !!(events & 1u << EVENT_TLB_FULL);
+	}
+}
+
+/* QEMU may translate the same code again: what was counted stays in the tree. */
+static void translated(struct qemu_plugin_tb *tb)
+{
+	size_t i, nr = qemu_plugin_tb_n_insns(tb);
+	struct block *block = calloc(1, sizeof(*block));
+
+	if (!block)
+		abort();
+	block->addr = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	block->symbol = symbol_at(block->addr);
+	block->enters = block->addr == symbol_start(block->symbol);
+	for (i = 0; i < nr; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		add_insn(block, insn);
+		if (switches_stacks(block->symbol))
+			watch_switch(insn, block->enters && !i);
+	}
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, QEMU_PLUGIN_CB_NO_REGS, block);
+}
+
+static void begin(void)
+{
+	forget_tasks();
+	tree_clear(&root);
+	active = true;
+}
+
+static void end(void)
+{
+	active = false;
+}
+
+static void print(FILE *out)
+{
+	tree_print(&root, out);
+}
+
+const struct mode calls_mode = {
+	.name = "calls",
+	.translated = translated,
+	.begin = begin,
+	.end = end,
+	.print = print,
+};

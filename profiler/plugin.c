@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A QEMU plugin that counts between two markers in the guest's instructions.
+ *
+ *	-plugin profiler.so,mode=calls|count,symbols=FILE,out=FILE,arch=x86_64
+ *
+ * A program that reports what it measured passes a third marker: only then is
+ * written what its last marked stretch counted.  So there is one stretch for
+ * each program that succeeded, however often it passed its markers.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "decode.h"
+#include "events.h"
+#include "modes.h"
+#include "symbols.h"
+
+PLUGIN_EXPORT int qemu_plugin_version = PLUGIN_API;
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info,
+				      int argc, char **argv);
+
+static const struct mode *mode;
+static bool active, counted, is_arm64;
+static unsigned int nr_regions;
+static FILE *out;
+
+unsigned int decode_insn(const struct qemu_plugin_insn *insn)
+{
+	size_t len = qemu_plugin_insn_size(insn);
+	uint8_t bytes[16] = { 0 };
+	uint32_t word;
+
+	if (len > sizeof(bytes))
+		len = sizeof(bytes);
+#if PLUGIN_API >= 3
+	qemu_plugin_insn_data(insn, bytes, len);
+#else
+	memcpy(bytes, qemu_plugin_insn_data(insn), len);
+#endif
+	if (!is_arm64)
+		return decode_x86(bytes, len);
+	memcpy(&word, bytes, sizeof(word));
+	return decode_arm64(word);
+}
+
+static void begin(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	mode->begin();
+	active = true;
+	counted = false;
+}
+
+static void end(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	if (!active)
+		return;
+	mode->end();
+	active = false;
+	counted = true;
+}
+
+static void report(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	if (!counted)
+		return;
+	counted = false;
+	fprintf(out, "region %u\n", nr_regions++);
+	mode->print(out);
+	fprintf(out, "end\n");
+	fflush(out);
+}
+
+static void watch_marker(struct qemu_plugin_insn *insn)
+{
+	unsigned int kind = decode_insn(insn);
+	plugin_executed_cb cb = kind & INSN_BEGIN ? begin :
+				kind & INSN_END ? end :
+				kind & INSN_REPORT ? report : NULL;
+
+	if (cb)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t i, nr = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	mode->translated(tb);
+	for (i = 0; i < nr; i++)
+		watch_marker(qemu_plugin_tb_get_insn(tb, i));
+}
+
+static void finished(qemu_plugin_id_t id, void *data)
+{
+	(void)id;
+	(void)data;
+	fclose(out);
+}
+
+/* "KEY=VALUE": the value if the key is this one. */
+static const char *option(const char *arg, const char *key)
+{
+	size_t len = strlen(key);
+
+	return !strncmp(arg, key, len) && arg[len] == '=' ? arg + len + 1 : NULL;
+}
+
+static const struct mode *find_mode(const char *name)
+{
+	static const struct mode *const modes[] = { &calls_mode, &count_mode, NULL };
+
+	for (size_t i = 0; modes[i]; i++)
+		if (!strcmp(name, modes[i]->name))
+			return modes[i];
+	return NULL;
+}
+
+static bool take_option(const char *arg)
+{
+	const char *value;
+
+	if ((value = option(arg, "mode")))
+		return (mode = find_mode(value));
+	if ((value = option(arg, "symbols")))
+		return symbols_read(value) > 1;
+	if ((value = option(arg, "out")))
+		return (out = fopen(value, "w"));
+	if ((value = option(arg, "arch")))
+		return (is_arm64 = !strcmp(value, "arm64")) || !strcmp(value, "x86_64");
+	return false;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
+{
+	const char *missing;
+	int i;
+
+	(void)info;
+	for (i = 0; i < argc; i++) {
+		if (!take_option(argv[i])) {
+			fprintf(stderr, "profiler: cannot use %s\n", argv[i]);
+			return -1;
+		}
+	}
+	if (!mode || !out)
+		return -1;
+	missing = events_find(is_arm64);
+	if (missing) {
+		fprintf(stderr, "profiler: the kernel has no function that counts as %s\n",
+			missing);
+		return -1;
+	}
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	qemu_plugin_register_atexit_cb(id, finished, NULL);
+	return 0;
+}

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The profiler's plugin, run by a stand-in for QEMU on machine code of a few functions."""
+
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from swathe import cc, events, regions
+from swathe.errors import CheckFailed
+from swathe.regions import Counts
+from swathe.sections import Section
+
+HOST = Path(__file__).parent / "data" / "plugin_host.c"
+
+# Where each function begins; what follows a function belongs to it.
+X86 = {
+    "syscall": 0x1000,
+    "try_to_unmap": 0x2000,
+    "flush_tlb": 0x3000,
+    "native_flush_tlb_global": 0x3100,
+    "native_flush_tlb_local": 0x3200,
+    "native_flush_tlb_multi": 0x3300,
+    "native_flush_tlb_one_user": 0x3400,
+    "pte_alloc_one": 0x4000,
+    "___pte_free_tlb": 0x4100,
+    "switch_mm_irqs_off": 0x5000,
+    "default_send_IPI_single_phys": 0x6000,
+    "other": 0x6100,
+    "__switch_to_asm": 0x7000,
+    "__switch_to": 0x7800,
+    "schedule": 0x8000,
+}
+ARM64 = {
+    "gic_ipi_send_mask": 0x1000,
+    "__pte_alloc": 0x2000,
+    "tlb_remove_table": 0x3000,
+    "pte_free_defer": 0x4000,
+    "other": 0x5000,
+}
+BEGIN, END, REPORT = (f"0f1f8400{n:02x}425753" for n in (1, 2, 3))
+NOP, CALL, RET, JMP, LOCK_INC = "90", "e800000000", "c3", "e900000000", "f0ff07"
+
+Run = Callable[..., str]
+
+
+def block(address: int, *code: str, cpu: int = 0) -> str:
+    """A block of instructions, each "BYTES" or "BYTES r|w ADDRESS"."""
+    lines = [f"block {cpu}"]
+    for text in code:
+        lines.append(f"{address:x} {text}")
+        address += len(text.split()[0]) // 2
+    return "\n".join([*lines, "run"]) + "\n"
+
+
+def marked(*blocks: str) -> str:
+    """These blocks between a program's markers, and its report."""
+    return block(0x10, BEGIN) + "".join(blocks) + block(0x20, END) + block(0x30, REPORT)
+
+
+@pytest.fixture(params=[1, 4])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    """Feed blocks to the plugin, spoken to by an old or a new QEMU; get what it writes."""
+    sources = [HOST, *sorted(events.PROFILER.glob("*.c"))]
+    flags = (f"-I{events.PROFILER}", f"-DPLUGIN_API={request.param}", "-Werror")
+    headers = list(events.PROFILER.glob("*.h"))
+    program = cc.compile_c(sources, flags, headers, f"plugin-{request.param}")
+
+    def feed(
+        mode: str,
+        blocks: str,
+        functions: Iterable[tuple[str, int]] = X86.items(),
+        arch: str = "x86_64",
+    ) -> str:
+        symbols, out = tmp_path / "symbols", tmp_path / "out"
+        symbols.write_text("".join(f"{addr:x} {name}\n" for name, addr in functions))
+        argv = [str(program), f"mode={mode}", f"symbols={symbols}", f"out={out}", f"arch={arch}"]
+        done = subprocess.run(argv, input=blocks, text=True, capture_output=True, check=False)
+        return out.read_text() if done.returncode == 0 else done.stderr
+
+    return feed
+
+
+def counts(run: Run, blocks: str, **kwargs: object) -> events.Counts:
+    (lines,) = events.chunks(run("count", blocks, **kwargs).splitlines())
+    return {name: value for name, value in map(events.count, lines) if value}
+
+
+def functions(run: Run, blocks: str) -> dict[str, int]:
+    """Instructions by call path; the program's own are its marker."""
+    (region,) = regions.parse(run("calls", blocks).splitlines())
+    found = {";".join(path): c.instructions for path, c in region.paths.items()}
+    return {path: number for path, number in found.items() if path != "[user]"}
+
+
+def test_atomics_of_all_cpus_between_the_markers(run: Run) -> None:
+    code = block(0x6100, LOCK_INC, NOP, LOCK_INC)
+    text = code + marked(code, block(0x6100, LOCK_INC, cpu=3)) + code
+    assert counts(run, text) == {"atomics": 3}
+
+
+def test_only_the_last_stretch_before_a_report_is_written(run: Run) -> None:
+    first = block(0x10, BEGIN) + block(0x6100, LOCK_INC) + block(0x20, END)
+    assert counts(run, first + marked(block(0x6100, LOCK_INC, LOCK_INC))) == {"atomics": 2}
+    assert run("count", first) == ""
+    assert run("count", block(0x30, REPORT)) == ""
+    assert functions(run, first + marked(block(0x6100, NOP))) == {"other": 1}
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "event"),
+    [
+        ("native_flush_tlb_one_user", "0f013f", "tlb_single"),
+        ("native_flush_tlb_one_user", "660f3882042400", "tlb_single"),
+        ("other", "660f3882042400", "tlb_full"),
+        ("native_flush_tlb_local", "0f22d8", "tlb_full"),
+        ("native_flush_tlb_global", "0f22e1", "tlb_full"),
+        ("native_flush_tlb_global", "660f3882042400", "tlb_full"),
+        ("switch_mm_irqs_off", "0f22da", "mm_switches"),
+        ("native_flush_tlb_multi", NOP, "tlb_remote"),
+        ("other", "0f01fe", "tlb_remote"),
+        ("pte_alloc_one", NOP, "tables_allocated"),
+        ("___pte_free_tlb", NOP, "tables_freed"),
+        ("default_send_IPI_single_phys", "893425 w ffffffffff5fd300", "ipis"),
+        ("default_send_IPI_single_phys", "0f30", "ipis"),
+    ],
+)
+def test_x86_events(run: Run, function: str, code: str, event: str) -> None:
+    text = marked(block(X86[function], code), block(X86[function] + 16, NOP))
+    assert counts(run, text) == {event: 1}
+
+
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [
+        ("default_send_IPI_single_phys", "893425 w ffffffffff5fd310"),  # not the command register
+        ("other", "893425 w ffffffffff5fd300"),  # no sending function
+        ("other", "0f30"),
+        ("other", "0f22e1"),
+    ],
+)
+def test_no_events(run: Run, function: str, code: str) -> None:
+    assert counts(run, marked(block(X86[function], code))) == {}
+
+
+@pytest.mark.parametrize(
+    ("function", "word", "event"),
+    [
+        ("other", 0xD50887A0, "tlb_single"),
+        ("other", 0xD508871F, "tlb_full"),
+        ("other", 0xD50883A0, "tlb_remote"),
+        ("other", 0xD5088340, "tlb_remote"),
+        ("other", 0xC8E0FC22, "atomics"),
+        ("gic_ipi_send_mask", 0xD503201F, "ipis"),
+        ("__pte_alloc", 0xD503201F, "tables_allocated"),
+        ("tlb_remove_table", 0xD503201F, "tables_freed"),
+        ("pte_free_defer", 0xD503201F, "tables_freed"),
+    ],
+)
+def test_arm64_events(run: Run, function: str, word: int, event: str) -> None:
+    def code(word: int) -> str:
+        return word.to_bytes(4, "little").hex()
+
+    begin, end, report = (block(16 * n, code(0xD28A6C1F + 32 * n)) for n in (1, 2, 3))
+    text = begin + block(ARM64[function], code(word)) + end + report
+    assert counts(run, text, functions=ARM64.items(), arch="arm64") == {event: 1}
+
+
+def test_a_kernel_without_any_known_function_is_refused(run: Run) -> None:
+    known = {name: addr for name, addr in X86.items() if name != "pte_alloc_one"}
+    assert "no function that counts as tables_allocated" in run(
+        "count", "", functions=known.items()
+    )
+    some = {name: addr for name, addr in ARM64.items() if name != "pte_free_defer"}
+    assert run("count", "", functions=some.items(), arch="arm64") == ""
+
+
+def test_functions_that_share_a_name(run: Run) -> None:
+    nop = "1f2003d5"
+    text = "".join(
+        [
+            block(0x10, "3f6c8ad2"),
+            block(0x1000, nop),  # GICv2
+            block(0x6000, nop),  # GICv3
+            block(0x20, "5f6c8ad2"),
+            block(0x30, "7f6c8ad2"),
+        ]
+    )
+    twice = [*ARM64.items(), ("gic_ipi_send_mask", 0x6000)]
+    assert counts(run, text, functions=twice, arch="arm64") == {"ipis": 2}
+
+
+def test_who_called_whom(run: Run) -> None:
+    text = marked(
+        block(0x1000, NOP, CALL),
+        block(0x2000, NOP, NOP, CALL),
+        block(0x3000, NOP, RET),
+        block(0x2007, NOP, RET),
+        block(0x1006, NOP),
+    )
+    assert functions(run, text) == {
+        "syscall": 3,
+        "syscall;try_to_unmap": 5,
+        "syscall;try_to_unmap;flush_tlb": 2,
+    }
+
+
+def test_a_tail_call_is_a_call_of_the_same_caller(run: Run) -> None:
+    text = marked(
+        block(0x1000, CALL),
+        block(0x2000, JMP),
+        block(0x3000, RET),
+        block(0x1005, NOP),
+    )
+    (region,) = regions.parse(run("calls", text).splitlines())
+    assert region.paths["syscall", "flush_tlb"] == Counts(calls=1, instructions=1)
+    assert region.paths["syscall", "try_to_unmap"].calls == 1
+    assert region.paths[("syscall",)].instructions == 2
+
+
+def switch(task: int) -> str:
+    """Exchange stacks: the first load is from the next task's structure."""
+    loads = (f"488ba200 r {task:x}", f"415f r {task + 64:x}")
+    return block(0x7000, "4157 w 100", *loads, JMP) + block(0x7800, RET)
+
+
+def test_every_task_has_calls_of_its_own(run: Run) -> None:
+    unmap = block(0x1000, CALL) + block(0x2000, NOP, CALL)
+    text = switch(0xA000) + marked(
+        unmap,
+        block(0x8000, NOP, CALL),
+        switch(0xB000),
+        block(0x6100, NOP, CALL),  # another task that unmaps nothing
+        block(0x8000, CALL),
+        switch(0xA000),
+        block(0x8006, RET),  # the first one comes back from schedule()
+        block(0x2006, NOP),
+    )
+    found = functions(run, text)
+    assert found["syscall;try_to_unmap"] == 3
+    assert found["syscall;try_to_unmap;schedule"] == 3
+    assert not [path for path in found if path.startswith("syscall") and "other" in path]
+
+
+def test_cpus_do_not_return_for_each_other(run: Run) -> None:
+    text = marked(
+        block(0x1000, CALL, cpu=0),
+        block(0x6100, CALL, cpu=1),
+        block(0x2000, RET, cpu=0),
+        block(0x3000, RET, cpu=1),
+        block(0x1005, NOP, cpu=0),
+        block(0x6105, NOP, cpu=1),
+    )
+    assert functions(run, text) == {
+        "syscall": 2,
+        "syscall;try_to_unmap": 1,
+        "other": 2,
+        "other;flush_tlb": 1,
+    }
+
+
+WORDS = ("zap", "4K", "stock", "1")
+SECTION = Section(WORDS, ("= instructions 9 instructions", "= pages 4 pages"), 0)
+COUNTED = dict.fromkeys((*events.PER_PAGE, *events.TABLES), 2) | {"mm_switches": 1}
+
+
+def test_counts_become_metrics_per_page() -> None:
+    skipped = Section(("zap", "8K", "stock", "1"), ("no such size",), 4)
+    none, one = events.attach([skipped, SECTION], [COUNTED])
+    assert none == skipped
+    assert ("tlb_remote", 0.5, "per page") in one.counted
+    assert ("tables_freed", 2, "tables") in one.counted
+
+
+@pytest.mark.parametrize("stretches", [0, 2])
+def test_every_run_has_one_stretch(stretches: int) -> None:
+    with pytest.raises(CheckFailed, match="1 runs"):
+        events.attach([SECTION], [COUNTED] * stretches)
+
+
+def test_a_run_that_does_not_say_its_pages() -> None:
+    with pytest.raises(CheckFailed, match="printed no pages"):
+        events.attach([Section(WORDS, ("= instructions 9 instructions",), 0)], [COUNTED])
+
+
+@pytest.mark.parametrize("text", ["atomics 1\n", "region 0\natomics many\nend\n"])
+def test_a_foreign_line_is_an_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "counted"
+    path.write_text(text)
+    with pytest.raises(CheckFailed, match="none of its own"):
+        events.parse(path)
+
+
+def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
+    (tmp_path / "System.map").write_text("b T second\na t first\nc D data\n")
+    assert events.symbols(tmp_path) == "a first\nb second\n"
