@@ -260,6 +260,30 @@ def test_a_profile_adds_up(recorded: Figures) -> None:
     assert "762.1" in plot.description
 
 
+def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
+    assert list(tables.branches(profile_of(recorded))) == []
+    data = json.loads(RECORDED[1].read_text())
+    total = data["configs"]["stock"]["total"]["instructions"]
+    data["configs"]["stock"]["tree"] = [[["a"], total / 4], [["a", "b"], total / 8]]
+    (profile,) = figures.parse(data, "")
+    assert isinstance(profile, Profile)
+    ((title, lines),) = tables.branches(profile)
+    assert title.startswith("stock 6.12")
+    assert lines == ("25.00%--a", "   12.50%--b")
+    again = write.profile_json(profile)
+    assert figures.parse(json.loads(json.dumps(again)), "") != []
+    text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""), {})
+    assert "   12.50%--b" in text
+
+
+def test_a_profiles_events_are_per_page(recorded: Figures) -> None:
+    table = tables.profile_events(profile_of(recorded))
+    assert [row[0].text for row in table.rows] == [
+        "stock 6.12, all", "stock 6.12, unmap path", "swathe, all", "swathe, unmap path",
+    ]  # fmt: skip
+    assert cells(table, "stock 6.12, all")[1:] == ["762.1", "0", "0", "0"]
+
+
 # The content
 
 
@@ -291,7 +315,7 @@ def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: 
 
 def test_the_threads_are_quoted_beside_ours(site: Path) -> None:
     for name in ("index.html", "report.md"):
-        text = (site / name).read_text()
+        text = (site / name).read_text().replace("\N{NO-BREAK SPACE}", " ")
         for figure in ("0.023785", "0.249", "58865", "102640 kB", "31,880,833", "0.072"):
             assert figure in text, (name, figure)
         for author in ("Song", "Wang", "Hildenbrand", "Fengwei", "Qi Zheng"):
@@ -333,6 +357,17 @@ def test_the_summary_counts_the_goals() -> None:
     found = [line(64e6, 53e6), line(64e6, 60e6), line(64e6, 60e6), line(1, 1, None)]
     assert content.goals_met(found) == "Of 3 goals measured, 1 are met and 2 are missed."
     assert "None" in content.goals_met([line(64e6, None)])
+
+
+def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
+    one = run("2026-01-01", row("stock", 1), swathe="aaa", qemu="QEMU 7")
+    other = run("2026-01-02", row("stock", 1, "64K"), swathe="bbb", qemu="QEMU 7")
+    found = content.Material(figures.merge([one, other]), (), "")
+    shared, runs = [b for b in content.environment(found).blocks if isinstance(b, Table)]
+    assert ("QEMU", "QEMU 7") in [(row[0].text, row[1].text) for row in shared.rows]
+    assert [column.name for column in runs.columns][3:] == ["Swathe commit", "date"]
+    assert cells(runs, "run a")[1:] == ["zap", "2026-01-02.json", "bbb", "2026-01-02"]
+    assert cells(runs, "run b")[3] == "aaa"
 
 
 def test_figures_of_different_kernels_are_warned_of() -> None:

@@ -19,6 +19,7 @@ from swathe.reporting.model import (
     Document,
     Folded,
     Heading,
+    Listing,
     Missing,
     Note,
     Pair,
@@ -192,9 +193,15 @@ def unthreaded(material: Material) -> Section | None:
 
 def part_blocks(material: Material, part: Part) -> list[Block]:
     """All that is known of one bench; then what is folded, and last what is missing."""
-    blocks = list(part_content(material, part))
-    last = {Folded: 1, Missing: 2}
-    return sorted(blocks, key=lambda block: last.get(type(block), 0))
+    blocks: list[Block] = []
+    for block in part_content(material, part):
+        last = blocks[-1] if blocks else None
+        if isinstance(block, Plots) and isinstance(last, Plots):
+            blocks[-1] = Plots(last.plots + block.plots)
+        else:
+            blocks.append(block)
+    order = {Folded: 1, Missing: 2}
+    return sorted(blocks, key=lambda block: order.get(type(block), 0))
 
 
 def part_content(material: Material, part: Part) -> Iterator[Block]:
@@ -207,10 +214,11 @@ def part_content(material: Material, part: Part) -> Iterator[Block]:
         yield from compared(material, part, found)
         yield Command(again(material.figures, part.bench))
         yield from drawn(part, found)
-        yield from counted(part, found, command)
     else:
         yield Missing(f"The bench {part.bench} was not measured in this run.", command)
     yield from curves(material, part)
+    if found:
+        yield from counted(part, found, command)
     yield from profiles(material, part)
 
 
@@ -378,6 +386,11 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
         table = tables.profile_table(one)
         plot = charts.stack(one)
         yield Pair((table,), (Plots((plot,)),)) if plot else table
+        yield tables.profile_events(one)
+        if listings := [Listing(*each) for each in tables.branches(one)]:
+            yield Folded(
+                f"{one.bench} {compare.case_name(one.case)}: who calls whom", tuple(listings)
+            )
         yield Command((f"./swathe profile {one.bench} {one.case}",))
     for case in part.profiles:
         if case not in {one.case for one in found}:
@@ -389,38 +402,25 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
 
 
 def environment(material: Material) -> Section:
-    """Everything the figures depend on, a column for each run."""
+    """What all runs have in common, and a line for each with what they have not."""
+    found = origins(material.figures)
+    names = dict.fromkeys([*LABELS, *(name for one in found for name in one.environment)])
+    values = {name: [one.environment.get(name, "") for one in found] for name in names}
+    shared = {name: each[0] for name, each in values.items() if len(set(each)) == 1 and each[0]}
+    different = [name for name, each in values.items() if len(set(each)) > 1]
     blocks: list[Block] = []
-    runs = material.figures.runs
-    if (
-        len({(run.environment.get("kernel"), run.environment.get("config_hash")) for run in runs})
-        > 1
-    ):
-        blocks.append(
-            Text(
-                "These runs are of different kernels or configurations: "
-                "compare rows within a run rather than between runs."
-            )
-        )
-    for index, run in enumerate(runs):
-        blocks.append(
-            environment_table(
-                f"Run {run_name(index)}",
-                run.source,
-                run.environment,
-                covered(material.figures, index),
-            )
-        )
-    for one in material.figures.profiles:
-        name = f"Profile of {one.bench} {compare.case_name(one.case)}"
-        blocks.append(
-            environment_table(name, one.source, one.environment, f"profile of {one.bench}")
-        )
-    for run in runs:
+    if {"kernel", "config_hash"} & set(different):
+        blocks.append(Text(MIXED))
+    blocks += [shared_table(shared), origins_table(found, different)]
+    for run in material.figures.runs:
         blocks += [Note(f"Skipped: {reason}.") for reason in run.skipped]
     return Section("environment", "Environment", "Environment", tuple(blocks))
 
 
+MIXED = (
+    "These runs are of different kernels or configurations: compare figures of one run "
+    "rather than of several."
+)
 LABELS = {
     "kernel": "kernel",
     "config_hash": "configuration",
@@ -428,22 +428,52 @@ LABELS = {
     "compiler": "compiler",
     "cpus": "CPUs",
     "memory": "memory",
-    "command": "command",
+    "swathe": "Swathe commit",
     "date": "date",
-    "swathe": "swathe commit",
+    "command": "command",
 }
 
 
-def environment_table(name: str, source: str, found: Mapping[str, str], what: str) -> Table:
-    known = {key: found[key] for key in LABELS if key in found}
-    more = {key: value for key, value in found.items() if key not in LABELS}
-    rows = [(LABELS.get(key, key), value) for key, value in {**known, **more}.items()]
-    rows = [("figures of", what), ("file", source), *rows]
-    return Table(
-        name,
-        (Column("", numeric=False), Column("value", numeric=False)),
-        tuple((Cell(label), Cell(value)) for label, value in rows),
-    )
+@dataclass(frozen=True)
+class Origin:
+    """A run or a profile: its name here, its file, what is taken from it, and how it was made."""
+
+    name: str
+    source: str
+    covers: str
+    environment: Mapping[str, str]
+
+
+def origins(figures: Figures) -> list[Origin]:
+    runs = [
+        Origin(f"run {run_name(index)}", run.source, covered(figures, index), run.environment)
+        for index, run in enumerate(figures.runs)
+    ]
+    return runs + [
+        Origin("profile", one.source, f"{one.bench} {compare.case_name(one.case)}", one.environment)
+        for one in figures.profiles
+    ]
+
+
+def shared_table(shared: Mapping[str, str]) -> Table:
+    rows = tuple((Cell(LABELS.get(name, name)), Cell(value)) for name, value in shared.items())
+    heads = (Column("what", numeric=False), Column("value", numeric=False))
+    return Table("The same in all runs", heads, rows)
+
+
+def origins_table(found: Sequence[Origin], different: Sequence[str]) -> Table:
+    heads = ("", "figures of", "file", *(LABELS.get(name, name) for name in different))
+    rows = tuple(
+        tuple(
+            Cell(text)
+            for text in (
+                one.name, one.covers, one.source,
+                *(one.environment.get(name, "") for name in different),
+            )
+        )
+        for one in found
+    )  # fmt: skip
+    return Table("Runs", tuple(Column(head, numeric=False) for head in heads), rows)
 
 
 def covered(figures: Figures, index: int) -> str:

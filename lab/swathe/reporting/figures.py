@@ -18,6 +18,8 @@ UNMAP_PATH = "unmap_path"
 WRITING = "writing"
 
 Case = tuple[str, str]
+# A call path, and the instructions below it.
+Branch = tuple[tuple[str, ...], int]
 Made = TypeVar("Made")
 
 
@@ -60,6 +62,7 @@ class ProfileConfig:
     pages: float
     functions: Mapping[str, Counts]
     groups: Mapping[str, Counts]
+    tree: tuple[Branch, ...] = ()
 
     def total(self) -> Counts:
         return self.groups.get(TOTAL) or sum(self.functions.values(), Counts())
@@ -157,7 +160,8 @@ def read_profile_config(data: Mapping[str, Any]) -> ProfileConfig:
         name: read_counts(data[name]) for name in (TOTAL, UNMAP_PATH, WRITING) if name in data
     }
     named = {str(name): read_counts(each) for name, each in data["functions"].items()}
-    return ProfileConfig(float(data["pages"]), named, groups)
+    tree = tuple((tuple(map(str, path)), int(count)) for path, count in data.get("tree", ()))
+    return ProfileConfig(float(data["pages"]), named, groups, tree)
 
 
 def read_profile(data: Mapping[str, Any], source: str) -> Profile:

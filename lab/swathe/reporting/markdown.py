@@ -12,6 +12,7 @@ from swathe.reporting.model import (
     Document,
     Folded,
     Heading,
+    Listing,
     Missing,
     Note,
     Pair,
@@ -59,6 +60,9 @@ def rendered(block: Block, files: Mapping[str, str]) -> Iterator[str]:
             yield table(block)
         case Command():
             yield command(block)
+        case Listing():
+            yield f"{escaped(block.title)}:"
+            yield "\n".join(["```", *block.lines, "```"])
         case Missing():
             yield f"*{escaped(block.what)}* `{block.command}`"
         case Plots():

@@ -75,6 +75,14 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """Lines whose indentation means something."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Missing:
     """What this run does not have, and how to get it."""
 
@@ -182,7 +190,7 @@ class Heading:
     text: str
 
 
-Block = Text | Note | Table | Beside | Pair | Command | Missing | Plots | Folded | Heading
+Block = Text | Note | Table | Beside | Pair | Command | Listing | Missing | Plots | Folded | Heading
 
 
 @dataclass(frozen=True)

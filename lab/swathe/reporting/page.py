@@ -8,9 +8,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from swathe.reporting.model import Block, Document
+from swathe.reporting.model import Block, Document, Table
 
 HERE = Path(__file__).parent
+LONGEST_PINNED = 20
+UNITS = re.compile(r"(?<=\d) (?=%|[KMG]iB|kB|†)")
 STYLE = HERE / "page.css"
 # The part of the style sheet that plots in files of their own need, too.
 VARIABLES = re.compile(r"/\* variables \*/(.*?)/\* end of variables \*/", re.DOTALL)
@@ -24,6 +26,7 @@ def render(document: Document, drawn: Mapping[str, str]) -> str:
     )  # fmt: skip
     jinja.filters["marked"] = marked
     jinja.filters["kind"] = kind
+    jinja.filters["pinned"] = pinned
     template = jinja.get_template("page.html.j2")
     svgs = {name: Markup(svg) for name, svg in drawn.items()}
     return template.render(document=document, svgs=svgs, style=Markup(STYLE.read_text()))
@@ -40,8 +43,14 @@ def kind(block: Block) -> str:
     return type(block).__name__
 
 
+def pinned(table: Table) -> bool:
+    """Whether the first column can stay in sight when a telephone scrolls the table."""
+    return max((len(row[0].text) for row in table.rows), default=0) <= LONGEST_PINNED
+
+
 def marked(text: str) -> Markup:
-    """Text with `code` in it."""
+    """Text with `code` in it; a number is not parted from its unit."""
+    text = UNITS.sub("\N{NO-BREAK SPACE}", text)
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables from compared rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from swathe.regions import Counts
 from swathe.reporting import compare
 from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, Line, Verdict
-from swathe.reporting.figures import UNMAP_PATH, WRITING, Profile
+from swathe.reporting.figures import TOTAL, UNMAP_PATH, WRITING, Profile
 from swathe.reporting.model import Cell, Column, Layer, Table, Tone
 
 PAGES = "pages"
@@ -229,6 +229,44 @@ def profile_row(index: int, layer: Layer, found: Costs) -> tuple[Cell, ...]:
         cells.append(Cell(f"{100 * number / total:.2f} %" if total else "", Tone.QUIET))
     cells.append(Cell(difference(layer, found)))
     return tuple(cells)
+
+
+KINDS = {
+    "instructions": "instructions",
+    "atomics": "locked instructions",
+    "flushes_one": "TLB, one entry",
+    "flushes_all": "TLB, all of it",
+}
+PARTS = {TOTAL: "all", UNMAP_PATH: "unmap path", WRITING: "writing"}
+
+
+def profile_events(profile: Profile) -> Table:
+    """What the profiler counts besides instructions, in all and in the parts it adds up."""
+    body = []
+    for config in costs(profile).configs:
+        one = profile.configs[config]
+        for key, part in PARTS.items():
+            counts = one.total() if key == TOTAL else one.groups.get(key)
+            if counts is not None:
+                cells = [Cell(f"{compare.config_name(config)}, {part}")]
+                cells += [Cell(each(getattr(counts, kind) / one.pages)) for kind in KINDS]
+                body.append(tuple(cells))
+    heads = (Column("part", numeric=False), *map(Column, KINDS.values()))
+    title = f"{profile.bench} {compare.case_name(profile.case)}, events per page in the profile"
+    return Table(title, heads, tuple(body))
+
+
+def branches(profile: Profile) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The unmap path as perf prints it: percent of everything, with what each calls."""
+    for config in costs(profile).configs:
+        one = profile.configs[config]
+        total = one.total().instructions
+        if one.tree and total:
+            lines = tuple(
+                f"{'   ' * (len(path) - 1)}{100 * count / total:5.2f}%--{path[-1]}"
+                for path, count in one.tree
+            )
+            yield f"{compare.config_name(config)}, share of all instructions", lines
 
 
 def difference(layer: Layer, found: Costs) -> str:

@@ -125,4 +125,5 @@ def config_json(config: ProfileConfig, small: set[str]) -> dict[str, Any]:
     if rest:
         named[REST] = asdict(sum(rest, Counts()))
     groups = {name: asdict(each) for name, each in config.groups.items()}
-    return {"pages": config.pages, "functions": named, **groups}
+    made = {"pages": config.pages, "functions": named, **groups}
+    return made | ({"tree": config.tree} if config.tree else {})
