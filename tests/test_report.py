@@ -106,6 +106,19 @@ def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     assert titles == ["munmap()", "munmap(), --full"]
 
 
+def test_an_unusual_profile_is_one_of_its_own(recorded: Figures) -> None:
+    usual = profile_of(recorded)
+    about = {**usual.environment, "command": "swathe profile lazyfree 64K --arch arm64"}
+    found = figures.merge([usual, replace(usual, environment=about)])
+    assert [one.case for one in found.profiles] == ["64K", "64K --arch arm64"]
+    document = write.build(found, "")
+    assert [plot.name for plot in document.plots()] == [
+        "lazyfree-64K-profile", "lazyfree-64K-arch-arm64-profile",
+    ]  # fmt: skip
+    assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document, {})
+    assert write.profile_json(found.profiles[1])["case"] == "64K"
+
+
 def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
     found = figures.merge([run("1", row("stock", 1, "2048K"), row("stock", 1, "16K"))])
     assert [r.case for r in found.rows] == ["16K", "2048K"]
@@ -365,8 +378,8 @@ def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
     found = content.Material(figures.merge([one, other]), (), "")
     shared, runs = [b for b in content.environment(found).blocks if isinstance(b, Table)]
     assert ("QEMU", "QEMU 7") in [(row[0].text, row[1].text) for row in shared.rows]
-    assert [column.name for column in runs.columns][3:] == ["Swathe commit", "date"]
-    assert cells(runs, "run a")[1:] == ["zap", "2026-01-02.json", "bbb", "2026-01-02"]
+    assert [column.name for column in runs.columns][2:] == ["date", "Swathe commit", "file"]
+    assert cells(runs, "run a")[1:] == ["zap", "2026-01-02", "bbb", "2026-01-02.json"]
     assert cells(runs, "run b")[3] == "aaa"
 
 
@@ -437,6 +450,14 @@ def test_every_plot_is_drawn_named_and_described(recorded: Figures, site: Path) 
         assert children[:4] == ["title", "desc", "style", "rect"]
         assert [child.text for child in root][:2] == [plot.title, plot.description]
         assert root.get("role") == "img"
+
+
+def test_plots_of_two_units_are_two_plots() -> None:
+    odd = [replace(row(name, 2, "8K"), unit="cycles") for name in ("stock", "swathe")]
+    one = run("2026-01-01", row("stock", 1), row("swathe", 1), *odd)
+    names = [plot.name for plot in write.build(figures.merge([one]), "").plots()]
+    assert len([name for name in names if name.startswith("zap-instructions")]) == 2
+    assert len(names) == len(set(names))
 
 
 def test_plots_use_the_colours_of_the_page_and_keep_their_text(recorded: Figures) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is drawn, and in words what is to be seen; how it looks is the business of plots.py."""
 
+import re
 from collections.abc import Sequence
 
 from swathe.reporting import compare, tables
@@ -9,6 +10,7 @@ from swathe.reporting.figures import Profile, Series
 from swathe.reporting.model import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
 from swathe.rows import MAIN_METRIC
 
+WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
 
 
@@ -169,6 +171,7 @@ def stack(profile: Profile) -> Plot | None:
     )
     case = compare.case_name(profile.case)
     return Plot(
-        f"{profile.bench}-{profile.case}-profile", f"Cost per function, {case}", text,
+        "-".join((profile.bench, *WORD.findall(profile.case), "profile")),
+        f"Cost per function, {case}", text,
         Stack(names, tuple(top), "instructions per page"),
     )  # fmt: skip

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report's sections: each thread's figures beside ours, then what they hold for."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -304,7 +303,8 @@ def drawn(part: Part, found: Sequence[Line]) -> Iterator[Block]:
         of_metric = [line for line in found if line.metric == metric]
         for what, group in grouped(part, of_metric, part.what(metric)):
             if not compare.in_memory(group[0].case):
-                name = "-".join((part.bench, *WORD.findall(f"{metric} {what}".lower())))
+                words = f"{metric} {what} {group[0].unit}".lower()
+                name = "-".join((part.bench, *charts.WORD.findall(words)))
                 made.append(charts.bars(name, what, group))
     for unusual, group in by_setup(found).items():
         made += size_plots(part, group, unusual)
@@ -337,7 +337,7 @@ def size_plots(part: Part, found: Sequence[Line], unusual: str) -> list[Plot | N
         made.insert(0, charts.by_folio(part.bench, found))
     if not unusual:
         return made
-    slug = "-".join(WORD.findall(unusual.lower()))
+    slug = "-".join(charts.WORD.findall(unusual.lower()))
     return [
         replace(plot, name=f"{plot.name}-{slug}", title=f"{plot.title}, {unusual}")
         for plot in made
@@ -375,7 +375,6 @@ def curves(material: Material, part: Part) -> Iterator[Block]:
             )
 
 
-WORD = re.compile(r"[a-z0-9]+")
 SERIES = {"vmpte": "VmPTE"}
 
 
@@ -404,7 +403,7 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
 def environment(material: Material) -> Section:
     """What all runs have in common, and a line for each with what they have not."""
     found = origins(material.figures)
-    names = dict.fromkeys([*LABELS, *(name for one in found for name in one.environment)])
+    names = dict.fromkeys([*FIRST, *LABELS, *(name for one in found for name in one.environment)])
     values = {name: [one.environment.get(name, "") for one in found] for name in names}
     shared = {name: each[0] for name, each in values.items() if len(set(each)) == 1 and each[0]}
     different = [name for name, each in values.items() if len(set(each)) > 1]
@@ -428,10 +427,10 @@ LABELS = {
     "compiler": "compiler",
     "cpus": "CPUs",
     "memory": "memory",
-    "swathe": "Swathe commit",
-    "date": "date",
     "command": "command",
 }
+# What tells runs apart comes first.
+FIRST = {"date": "date", "swathe": "Swathe commit"}
 
 
 @dataclass(frozen=True)
@@ -455,20 +454,24 @@ def origins(figures: Figures) -> list[Origin]:
     ]
 
 
+def label(name: str) -> str:
+    return {**FIRST, **LABELS}.get(name, name)
+
+
 def shared_table(shared: Mapping[str, str]) -> Table:
-    rows = tuple((Cell(LABELS.get(name, name)), Cell(value)) for name, value in shared.items())
+    rows = tuple((Cell(label(name)), Cell(value)) for name, value in shared.items())
     heads = (Column("what", numeric=False), Column("value", numeric=False))
     return Table("The same in all runs", heads, rows)
 
 
 def origins_table(found: Sequence[Origin], different: Sequence[str]) -> Table:
-    heads = ("", "figures of", "file", *(LABELS.get(name, name) for name in different))
+    heads = ("", "figures of", *map(label, different), "file")
     rows = tuple(
         tuple(
             Cell(text)
             for text in (
-                one.name, one.covers, one.source,
-                *(one.environment.get(name, "") for name in different),
+                one.name, one.covers,
+                *(one.environment.get(name, "") for name in different), one.source,
             )
         )
         for one in found

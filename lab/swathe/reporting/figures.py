@@ -203,15 +203,17 @@ def load(path: Path, shown: str) -> list[Run | Profile]:
         raise Malformed("it is not text") from error
 
 
-def told_apart(run: Run) -> Run:
+def told_apart(one: Run | Profile) -> Run | Profile:
     """An unusual run's cases carry what was unusual: they are not to be mixed with others."""
-    unusual = commands.setup(run.environment.get("command", ""))
+    unusual = commands.setup(one.environment.get("command", ""))
     if not unusual:
-        return run
+        return one
+    if isinstance(one, Profile):
+        return replace(one, case=f"{one.case} {unusual}")
     return replace(
-        run,
-        rows=tuple(replace(row, case=f"{row.case} {unusual}") for row in run.rows),
-        series=tuple(replace(one, case=f"{one.case} {unusual}") for one in run.series),
+        one,
+        rows=tuple(replace(row, case=f"{row.case} {unusual}") for row in one.rows),
+        series=tuple(replace(each, case=f"{each.case} {unusual}") for each in one.series),
     )
 
 
@@ -222,8 +224,8 @@ def plain(case: str) -> str:
 
 def merge(found: Iterable[Run | Profile]) -> Figures:
     """The newest figures of each case; only runs that something is taken from are kept."""
-    every = sorted(found, key=lambda one: one.date, reverse=True)
-    runs = [told_apart(one) for one in every if isinstance(one, Run)]
+    every = sorted(map(told_apart, found), key=lambda one: one.date, reverse=True)
+    runs = [one for one in every if isinstance(one, Run)]
     chosen = choose(runs)
     used = sorted(set(chosen.values()))
     origins = {key: used.index(run) for key, run in chosen.items()}

@@ -48,6 +48,11 @@ def pinned(table: Table) -> bool:
     return max((len(row[0].text) for row in table.rows), default=0) <= LONGEST_PINNED
 
 
+def code(text: str) -> Markup:
+    """A long name may break after its underscores."""
+    return Markup("<code>{}</code>").format(Markup("_<wbr>").join(text.split("_")))
+
+
 def marked(text: str) -> Markup:
     """Text with `code` in it; a number is not parted from its unit."""
     text = UNITS.sub("\N{NO-BREAK SPACE}", text)
@@ -55,6 +60,5 @@ def marked(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape(text)
     return Markup().join(
-        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
-        for index, part in enumerate(parts)
+        code(part) if index % 2 else escape(part) for index, part in enumerate(parts)
     )

@@ -106,7 +106,12 @@ def profile_json(profile: Profile) -> dict[str, Any]:
     """One profile; what hardly counts is added up."""
     small = negligible(profile.configs.values())
     configs = {name: config_json(config, small) for name, config in profile.configs.items()}
-    return {"bench": profile.bench, "case": profile.case, **origin(profile), "configs": configs}
+    return {
+        "bench": profile.bench,
+        "case": plain(profile.case),
+        **origin(profile),
+        "configs": configs,
+    }
 
 
 def negligible(configs: Iterable[ProfileConfig]) -> set[str]:
