@@ -191,3 +191,20 @@ def test_plugin_interface_of_a_qemu(text: str, api: int) -> None:
 def test_a_qemu_without_version() -> None:
     with pytest.raises(EnvironmentLacks):
         vm.plugin_api("QEMU")
+
+
+def test_the_tree_has_what_is_worth_a_line_after_its_caller() -> None:
+    root, walk = ("madvise", "try_to_unmap"), ("madvise", "try_to_unmap", "walk")
+    paths = {
+        ("madvise",): Counts(1, 900),
+        root: Counts(1, 60),
+        walk: Counts(1, 30),
+        (*walk, "cheap"): Counts(1, 4),
+        (*root, "flush"): Counts(1, 40),
+    }
+    found = list(profile.tree(Region(paths)))
+    assert found == [
+        (("try_to_unmap",), 134),
+        (("try_to_unmap", "flush"), 40),
+        (("try_to_unmap", "walk"), 34),
+    ]

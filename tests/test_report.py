@@ -90,6 +90,16 @@ def test_stock_and_swathe_are_of_one_run_and_other_kernels_may_be_older() -> Non
     assert found == {"swathe": 4, "7.3": 9}
 
 
+def test_the_newest_curves_of_a_case_are_taken() -> None:
+    def curve(last: float) -> figures.Series:
+        return figures.Series("ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last)))
+
+    old = replace(run("2026-01-01", row("stock", 1)), series=(curve(5),))
+    new = replace(run("2026-01-02", row("stock", 1)), series=(curve(9),))
+    for order in ((old, new), (new, old)):
+        assert figures.merge(order).series == (curve(9),)
+
+
 def test_runs_that_nothing_is_taken_from_are_not_named() -> None:
     found = figures.merge([run("2026-01-01", row("stock", 1)), run("2026-01-02", row("stock", 2))])
     assert [one.date for one in found.runs] == ["2026-01-02"]
@@ -197,6 +207,11 @@ def test_changes_and_spreads() -> None:
     assert compare.percent(line(0, 5).change()) == ""
     assert compare.percent(line(None, 5).change()) == ""
     assert compare.spread_text(line(200, 150).spread()) == "0.100 %"
+
+
+def test_the_spread_of_a_row_is_its_largest() -> None:
+    rows = {**line(200, 150).rows, "swathe": replace(row("swathe", 100), spread=7)}
+    assert compare.spread_text(replace(line(200, 150), rows=rows).spread()) == "7.000 %"
 
 
 def test_numbers() -> None:

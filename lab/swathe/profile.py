@@ -251,19 +251,26 @@ def subtotals_table(profiles: Sequence[Profile]) -> Table:
 def shares(profile: Profile) -> Iterator[str]:
     """The unmap path as perf prints it: percent of all that was executed, callees included."""
     total = profile.region.total().instructions
-    found = profile.region.inclusive(regions.UNMAP_ROOTS)
     yield f"{profile.config}:"
-    yield from branches((), found, total)
+    for path, below in tree(profile.region):
+        yield f"{'   ' * len(path)}{100 * below / total:5.2f}%--{path[-1]}"
+
+
+def tree(region: Region) -> Iterator[tuple[regions.Path, int]]:
+    """The call paths of the unmap path that are worth a line, callees after their caller."""
+    least = SHARE_SHOWN * region.total().instructions
+    found = region.inclusive(regions.UNMAP_ROOTS)
+    yield from branches((), {path: below for path, below in found.items() if below >= least})
 
 
 def branches(
-    above: tuple[str, ...], found: dict[tuple[str, ...], int], total: int
-) -> Iterator[str]:
-    """What is called from here, the most expensive first, as long as it is worth a line."""
-    below = [path for path in found if path[:-1] == above and found[path] >= SHARE_SHOWN * total]
+    above: regions.Path, found: dict[regions.Path, int]
+) -> Iterator[tuple[regions.Path, int]]:
+    """What is called from here, the most expensive first."""
+    below = [path for path in found if path[:-1] == above]
     for path in sorted(below, key=lambda path: -found[path]):
-        yield f"{'   ' * len(path)}{100 * found[path] / total:5.2f}%--{path[-1]}"
-        yield from branches(path, found, total)
+        yield path, found[path]
+        yield from branches(path, found)
 
 
 def show(request: Request, result: Result) -> None:
@@ -291,6 +298,7 @@ def as_json(profile: Profile) -> dict[str, object]:
         "unmap_path": asdict(region.unmap_path()),
         "writing": asdict(region.writing()),
         "total": asdict(region.total()),
+        "tree": list(tree(region)),
     }
 
 
