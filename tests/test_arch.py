@@ -102,6 +102,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Request:
 
     monkeypatch.setattr(build, "build", lambda _: result)
     monkeypatch.setattr(vm, "boot", boot)
+    monkeypatch.setattr(initramfs, "make", lambda *_: Path("x"))
     monkeypatch.setattr(cc, "programs", lambda *_, compiler="": {"lazyfree": Path(compiler)})
     monkeypatch.setattr(guesttests, "compile_tests", lambda _: {})
     return request

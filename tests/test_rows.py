@@ -2,10 +2,12 @@
 """From a guest's report to rows and cells."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from swathe import arch, bench, benches, cc, paths, rows, sections
+from swathe import __main__, arch, bench, benches, build, cc, paths, rows, sections
 from swathe.errors import CheckFailed, UsageError
 
 Data = Callable[[str], str]
@@ -67,6 +69,101 @@ def test_skipping_now_and_then_is_a_failure(data: Data) -> None:
         summary(text)
 
 
+POINTS = """\
+@ ptetables dontneed-2M stock {repeat}
+= instructions 5 instructions
+~ VmPTE 0 36
+~ VmPTE 1024 {last}
+
+? 0
+"""
+
+
+def test_series_are_of_the_last_repeat_and_no_metrics() -> None:
+    found = sections.parse("".join(POINTS.format(repeat=n, last=n) for n in (0, 1, 2)))
+    assert [row.metric for row in rows.summarise(rows.collect(found))] == ["instructions"]
+    assert [one.as_json() for one in rows.series(found)] == [
+        {
+            "bench": "ptetables",
+            "case": "dontneed-2M",
+            "config": "stock",
+            "series": "VmPTE",
+            "points": ((0, 36), (1024, 2)),
+        }
+    ]
+
+
+def test_a_malformed_point_is_a_failure() -> None:
+    with pytest.raises(CheckFailed, match="not a point"):
+        rows.series(sections.parse(POINTS.format(repeat=1, last="many")))
+
+
+def test_a_failure_does_not_say_its_last_point() -> None:
+    text = POINTS.format(repeat=1, last=5).replace("~ VmPTE 0 36", "too few").replace("? 0", "? 1")
+    with pytest.raises(CheckFailed, match=r"failed: too few$"):
+        summary(text)
+
+
+def test_sizes_are_cases_of_their_own() -> None:
+    (choice,) = benches.choose(["lazyfree:64K"])
+    assert choice.sized((256, 1024)).cases == ("64K@256M", "64K@1024M")
+    assert choice.sized(()) == choice
+    lines = bench.guest_lines("lazyfree", ["64K@1024M"], ["stock"], 3, False)
+    assert lines[-1] == "report lazyfree 64K@1024M stock 3 -- lazyfree 64K --mib 1024"
+
+
+def test_a_bench_without_sizes_says_which_have_them() -> None:
+    (choice,) = benches.choose(["multifault:1"])
+    with pytest.raises(UsageError, match="multifault takes no --mib: those that do are lazyfree"):
+        choice.sized((256,))
+
+
+@pytest.mark.parametrize("arguments", [["--mib", "3"], ["--mib", "0"], ["--mib", "2", "--full"]])
+def test_sizes_that_make_no_sense(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        __main__.main(["bench", "lazyfree", *arguments])
+    assert ended.value.code == 2
+
+
+def planned(words: list[str]) -> tuple[bench.Request, list[bench.Guest]]:
+    request = bench.request_from(__main__.parser().parse_args(["bench", *words]))
+    built = build.Result("6.12.0", Path("image"), Path("out"), Path("tree"), "0", arch.X86_64)
+    return request, bench.plan(request, [(built, ("7.3",)), (built, ("stock", "swathe"))])
+
+
+def test_a_guest_for_each_kernel_of_each_bench() -> None:
+    _, guests = planned(["lazyfree", "filemap"])
+    assert [(guest.bench.name, guest.configs) for guest in guests] == [
+        ("lazyfree", ("7.3",)),
+        ("lazyfree", ("stock", "swathe")),
+        ("filemap", ("7.3",)),
+        ("filemap", ("stock", "swathe")),
+    ]
+
+
+def test_memory_disk_and_swap_follow_the_size() -> None:
+    request, (_, guest) = planned(["swapout:64K", "--mib", "256,4096"])
+    assert guest.cases == ("64K@256M", "64K@4096M")
+    assert bench.machine_mib(request, guest) == 2 * 4096 + 2048
+    assert bench.disk_mib(request, guest) == 4096 + 1024
+    request, (_, guest) = planned(["swapout:64K"])
+    assert (bench.machine_mib(request, guest), bench.disk_mib(request, guest)) == (4096, 2048)
+
+
+def test_swap_is_larger_than_twice_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cc, "programs", lambda *_, **__: {"swapout": Path("x")})
+    request, (_, guest) = planned(["swapout:64K", "--mib", "1024"])
+    assert bench.guest_job(request, guest).swap > 2 << 30
+    request, (_, guest) = planned(["swapout:64K"])
+    assert bench.guest_job(request, guest).swap == 1 << 30
+
+
+def test_a_bench_may_be_spread_over_guests() -> None:
+    spread = replace(benches.BENCHES[0], guests=2)
+    assert spread.groups(("4K", "64K", "1024K")) == [("4K", "1024K"), ("64K",)]
+    assert spread.groups(("4K",)) == [("4K",)]
+
+
 def test_guest_lines_alternate_and_warm_up() -> None:
     lines = bench.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
     reports = [line.split(" -- ")[0] for line in lines if line.startswith("report")]
@@ -86,23 +183,6 @@ def test_pristine_has_no_switch() -> None:
     lines = bench.guest_lines("lazyfree", ["64K"], ["pristine"], 3, True)
     assert not [line for line in lines if "$SWITCH" in line]
     assert lines[-1].endswith("-- lazyfree 64K --full")
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "shown"),
-    [(24991111, "instructions", "24.99 M"), (2048, "folios", "2048"), (0, "folios", "0")],
-)
-def test_cells(value: float, unit: str, shown: str) -> None:
-    assert bench.shown_value(rows.Row("b", "c", "m", "stock", value, unit, 0, 3)) == shown
-
-
-def test_change_in_percent() -> None:
-    def row(value: float) -> rows.Row:
-        return rows.Row("b", "c", "instructions", "stock", value, "instructions", 0, 3)
-
-    assert bench.change(row(200), row(150)) == "-25.0 %"
-    assert bench.change(row(200), row(200)) == ""
-    assert bench.change(row(0), row(5)) == ""
 
 
 def test_strings_are_long_only_where_they_are_measured() -> None:

@@ -11,28 +11,45 @@ and built.
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap
     ./swathe bench --against 7.3              also the newest stable kernel
+    ./swathe bench zap:64K --mib 256,1024     by the size of memory
     ./swathe bench --json out.json            the figures for other programs
 """
 
 import argparse
 import json
+import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
+from rich.progress import Progress, TaskID
 
-from swathe import benches, build, cc, environment, initramfs, rows, run, sections, source, ui, vm
+from swathe import (
+    benches,
+    build,
+    cc,
+    environment,
+    initramfs,
+    parallel,
+    rows,
+    run,
+    sections,
+    source,
+    tables,
+    ui,
+    vm,
+)  # fmt: skip
 from swathe.arch import Arch
 from swathe.errors import CheckFailed, UsageError
 from swathe.paths import BUILD, WORKLOADS, write_atomically
+from swathe.rows import Row, Series
 
 RESULTS = BUILD / "results"
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
 SWITCHED = {"stock": "0", "swathe": "y"}
-MILLION = 1_000_000
+GIB = 1024
 # No address randomisation: it must not matter where a mapping lies.
 BOOT = "quiet norandmaps"
 
@@ -48,13 +65,29 @@ class Request:
     timeout: float
     boot: str
     json: Path | None
+    jobs: int = 1
 
 
 @dataclass(frozen=True)
 class Result:
-    rows: tuple[rows.Row, ...]
+    rows: tuple[Row, ...]
+    series: tuple[Series, ...]
     environment: environment.Environment
     skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One boot: cases of one bench, their configs taking turns in one kernel."""
+
+    bench: benches.Bench
+    cases: tuple[str, ...]
+    configs: tuple[str, ...]
+    built: build.Result
+
+    @property
+    def title(self) -> str:
+        return f"{self.bench.name} ({' and '.join(self.configs)})"
 
 
 def repeats(text: str) -> int:
@@ -64,11 +97,27 @@ def repeats(text: str) -> int:
     return number
 
 
+def sizes(text: str) -> tuple[int, ...]:
+    """The sizes of --mib, each once."""
+    found = tuple(dict.fromkeys(run.positive(word) for word in text.split(",")))
+    if odd := [number for number in found if number % 2]:
+        raise argparse.ArgumentTypeError(f"{odd[0]} MiB is no whole number of 2 MiB")
+    return found
+
+
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", metavar="NAME", nargs="*", help="a bench, or BENCH:CASE (default: all)"
     )
-    parser.add_argument("--full", action="store_true", help="the sizes of the original threads")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--full", action="store_true", help="the sizes of the original threads")
+    size.add_argument(
+        "--mib",
+        type=sizes,
+        default=(),
+        metavar="N[,N…]",
+        help="other sizes, in MiB, a row for each",
+    )
     parser.add_argument(
         "--against",
         choices=("pristine", *source.KERNELS[1:]),
@@ -76,6 +125,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write rows and environment")
     parser.add_argument("--repeat", type=repeats, default=3, metavar="N", help="3 or more")
+    parser.add_argument(
+        "--jobs", type=run.positive, default=len(os.sched_getaffinity(0)), metavar="N",
+        help="so many machines at once (default: as many as there are processors)",
+    )  # fmt: skip
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
     build.add_flavor_argument(parser, "bench")
@@ -83,13 +136,13 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 
 def request_from(args: argparse.Namespace) -> Request:
-    choices = benches.choose(args.names)
+    choices = [choice.sized(args.mib) for choice in benches.choose(args.names)]
     timeout = TIMEOUT_FULL if args.full and args.timeout == TIMEOUT else args.timeout
     if args.json and not args.json.resolve().parent.is_dir():
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
     return Request(
         build.request_from(args, pristine=False), tuple(choices), args.full,
-        args.against, args.repeat, args.cpus, timeout, args.boot, args.json,
+        args.against, args.repeat, args.cpus, timeout, args.boot, args.json, args.jobs,
     )  # fmt: skip
 
 
@@ -105,21 +158,23 @@ def main(args: argparse.Namespace) -> int:
 
 
 def measure(request: Request) -> Result:
-    """Build the kernels, then boot them for one bench after the other."""
+    """Build the kernels, then boot them for all benches, as many at once as there is room for."""
     ours = build.build(request.kernel)
     kernels: list[tuple[build.Result, tuple[str, ...]]] = [(ours, ("stock", "swathe"))]
     if request.against:
-        kernels.insert(
-            0, (build.build(other_kernel(request.kernel, request.against)), (request.against,))
-        )
-    reports: list[sections.Section] = []
-    for choice in request.choices:
-        for built, configs in kernels:
-            reports += measure_in(request, choice, built, configs)
-    memory = max(machine_memory(request, choice) for choice in request.choices)
-    found = rows.summarise(rows.collect(reports))
-    about = environment.look(ours, request.cpus, memory)
-    return Result(tuple(found), about, tuple(rows.skipped(reports)))
+        other = build.build(other_kernel(request.kernel, request.against))
+        kernels.insert(0, (other, (request.against,)))
+    guests = plan(request, kernels)
+    for guest in guests:  # what is compiled and packed is ready before any of them boots
+        initramfs.make(guest_job(request, guest), guest.built.out, guest.built.target)
+    reports = measure_all(request, guests)
+    memory = max(machine_mib(request, guest) for guest in guests)
+    return Result(
+        tuple(rows.summarise(rows.collect(reports))),
+        tuple(rows.series(reports)),
+        environment.look(ours, request.cpus, f"{memory // GIB}G"),
+        tuple(rows.skipped(reports)),
+    )
 
 
 def other_kernel(ours: build.Request, against: str) -> build.Request:
@@ -129,35 +184,88 @@ def other_kernel(ours: build.Request, against: str) -> build.Request:
     return replace(ours, kernel=against, source=None, pristine=True)
 
 
-def machine_memory(request: Request, choice: benches.Choice) -> str:
-    return choice.bench.full_memory if request.full else choice.bench.memory
+def plan(request: Request, kernels: Sequence[tuple[build.Result, tuple[str, ...]]]) -> list[Guest]:
+    """All boots, in the order in which their rows are shown."""
+    return [
+        Guest(choice.bench, cases, configs, built)
+        for choice in request.choices
+        for built, configs in kernels
+        for cases in choice.bench.groups(choice.cases)
+    ]
+
+
+def machine_mib(request: Request, guest: Guest) -> int:
+    """Room for the largest size and its copy in zram."""
+    usual = guest.bench.full_memory if request.full else guest.bench.memory
+    return max(mebibytes(usual), 2 * max(map(benches.mib, guest.cases)) + 2 * GIB)
+
+
+def disk_mib(request: Request, guest: Guest) -> int:
+    usual = guest.bench.full_disk if request.full else guest.bench.disk
+    return max(mebibytes(usual), max(map(benches.mib, guest.cases)) + GIB)
+
+
+def mebibytes(size: str) -> int:
+    return int(size[:-1]) * {"M": 1, "G": GIB}[size[-1]]
+
+
+def turns(request: Request, guest: Guest) -> int:
+    return len(guest.cases) * (1 + request.repeats * len(guest.configs))
+
+
+def measure_all(request: Request, guests: Sequence[Guest]) -> list[sections.Section]:
+    """Every guest with a line of progress; what they reported, in the guests' order."""
+    with ui.progress() as shown:
+        tasks = []
+        for guest in guests:
+            line = shown.add_task(guest.title, total=turns(request, guest), start=False)
+            tasks.append(
+                parallel.Task(
+                    watched(request, guest, shown, line),
+                    cost=turns(request, guest) * guest.bench.seconds,
+                    memory=machine_mib(request, guest) << 20,
+                )
+            )
+        return [section for found in parallel.run(tasks, request.jobs) for section in found]
+
+
+def watched(
+    request: Request, guest: Guest, shown: Progress, line: TaskID
+) -> Callable[[threading.Event], list[sections.Section]]:
+    """Measuring one guest, as something that can be done later, and ended early."""
+
+    def begin(stop: threading.Event) -> list[sections.Section]:
+        shown.start_task(line)
+        return measure_in(request, guest, lambda count: shown.update(line, completed=count), stop)
+
+    return begin
 
 
 def measure_in(
-    request: Request, choice: benches.Choice, built: build.Result, configs: Sequence[str]
+    request: Request, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
 ) -> list[sections.Section]:
-    """One boot: every case of one bench, its configs taking turns."""
-    bench = choice.bench
+    """One boot: what its programs reported."""
+    built, text = guest.built, list[str]()
     machine = vm.Machine(
-        built.image, built.out, request.cpus, machine_memory(request, choice),
-        bench.full_disk if request.full else bench.disk,
-        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout, target=built.target,
-        cpu=processor(bench, built.target),
+        built.image, built.out, request.cpus, f"{machine_mib(request, guest)}M",
+        f"{disk_mib(request, guest)}M", boot=f"{BOOT} {request.boot}".strip(),
+        timeout=request.timeout, target=built.target, cpu=processor(guest.bench, built.target),
     )  # fmt: skip
-    lines = guest_lines(bench.name, choice.cases, configs, request.repeats, request.full)
-    text: list[str] = []
-    title = f"{bench.name} ({' and '.join(configs)})"
-    with ui.progress() as shown:
-        task = shown.add_task(title, total=sum("report " in line for line in lines))
-        on_text = tally(text, lambda count: shown.update(task, completed=count))
-        verdict = vm.boot(
-            machine, job(bench.name, lines, built.target), f"bench-{bench.name}", on_text
-        )
+    name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
+    verdict = vm.boot(machine, guest_job(request, guest), name, tally(text, show_count), stop)
     found = sections.parse("".join(text))
     if verdict.shell_status:
         last = found[-1].words if found else ("the first program",)
         raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
     return found
+
+
+def guest_job(request: Request, guest: Guest) -> initramfs.Job:
+    lines = guest_lines(guest.bench.name, guest.cases, guest.configs, request.repeats, request.full)
+    wanted = job(guest.bench.name, lines, guest.built.target)
+    return replace(
+        wanted, swap=max(wanted.swap, (2 * max(map(benches.mib, guest.cases)) + 2) << 20)
+    )
 
 
 def processor(bench: benches.Bench, target: Arch) -> str:
@@ -199,13 +307,14 @@ def guest_lines(
     lines = ["echo 3600 >/proc/sys/vm/stat_interval"]
     extra = " --full" if full else ""
     for case in cases:
+        call = benches.arguments(case)
         turns = [(0, configs[0])]
         turns += [(repeat, config) for repeat in range(1, count + 1) for config in configs]
         for repeat, config in turns:
             if config in SWITCHED:
                 lines.append(f"echo {SWITCHED[config]} >$SWITCH || exit 9")
             lines.append("settle")
-            lines.append(f"report {name} {case} {config} {repeat} -- {name} {case}{extra}")
+            lines.append(f"report {name} {case} {config} {repeat} -- {name} {call}{extra}")
     return lines
 
 
@@ -213,6 +322,7 @@ def save(result: Result, wanted: Path | None) -> Path:
     """Keep every result below build/, and write the file that was asked for."""
     data = {
         "rows": [row.as_json() for row in result.rows],
+        "series": [one.as_json() for one in result.series],
         "environment": result.environment.as_json(),
     }
     text = (json.dumps(data, indent=1) + "\n").encode()
@@ -223,60 +333,37 @@ def save(result: Result, wanted: Path | None) -> Path:
     return path
 
 
-def shown_value(row: rows.Row | None) -> str:
-    """Instruction counts in millions, everything else as it is."""
-    if row is None:
-        return ""
-    if row.unit == rows.MAIN_METRIC:
-        return f"{row.value / MILLION:.2f} M"
-    return f"{row.value:g}" if abs(row.value) < MILLION else f"{row.value:.0f}"
-
-
-def change(before: rows.Row | None, after: rows.Row | None) -> str:
-    """Swathe against stock in percent; nothing where there is nothing to compare."""
-    if before is None or after is None or not before.value or before.value == after.value:
-        return ""
-    return f"{100 * (after.value - before.value) / before.value:+.1f} %"
-
-
-def table(found: Sequence[rows.Row], configs: Sequence[str]) -> Table:
-    """One line for each case and metric, one column for each config."""
-    made = Table(box=box.SIMPLE_HEAD)
-    for head in ("case", "metric"):
-        made.add_column(head)
-    for head in (*configs, "change"):
-        made.add_column(head, justify="right")
-    by_key = {(row.case, row.metric, row.config): row for row in found}
-    for case, metric in dict.fromkeys((row.case, row.metric) for row in found):
-        cells = [by_key.get((case, metric, config)) for config in configs]
-        stock, swathe = (by_key.get((case, metric, config)) for config in SWITCHED)
-        made.add_row(case, metric, *map(shown_value, cells), change(stock, swathe))
-    return made
-
-
 def show(request: Request, result: Result) -> None:
     """The tables, and under them what they hold for."""
     configs = ([request.against] if request.against else []) + list(SWITCHED)
+    judged = with_goals(request)
     for choice in request.choices:
         found = [row for row in result.rows if row.bench == choice.bench.name]
         ui.out.print(f"{choice.bench.name}: {choice.bench.summary}")
-        ui.out.print(table(found, configs))
+        for shown in tables.of_bench(found, configs, judged):
+            ui.out.print(shown, soft_wrap=isinstance(shown, str))
         ui.out.print(
             f"not included: {choice.bench.excludes}, {benches.ALWAYS_EXCLUDED}\n", soft_wrap=True
         )
     for reason in result.skipped:
         ui.out.print(f"skipped: {reason}", markup=False, soft_wrap=True)
-    widest = max(
-        (
-            row.spread / row.value
-            for row in result.rows
-            if row.value and row.metric == rows.MAIN_METRIC
-        ),
-        default=0.0,
-    )
     ui.out.print(
-        f"median of {request.repeats} repeats, largest spread {100 * widest:.3f} %; "
+        f"median of {request.repeats} repeats, largest spread {100 * widest(result):.3f} %; "
         f"1 instruction = 1 ns of guest time (-icount shift=0)",
         soft_wrap=True,
     )
     ui.out.print(result.environment.line(), markup=False, soft_wrap=True)
+
+
+def with_goals(request: Request) -> bool:
+    """Whether this is what the goals were set for."""
+    kernel = request.kernel
+    return (kernel.kernel, kernel.arch, kernel.source) == ("6.12", "x86_64", None) and (
+        not request.full and request.cpus == 1 and not request.boot
+    )
+
+
+def widest(result: Result) -> float:
+    """The largest spread of any instruction count, as a part of it."""
+    main = [row for row in result.rows if row.metric == rows.MAIN_METRIC and row.value]
+    return max((row.spread / row.value for row in main), default=0.0)

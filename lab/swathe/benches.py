@@ -23,6 +23,14 @@ class Bench:
     full_disk: str = "2G"
     clears: bool = False  # pages are cleared or copied in the measured call
     own_time: bool = False  # its instructions are those of its processes, not of the whole stretch
+    sized: bool = False  # takes --mib
+    seconds: float = 1  # one run of one case, about: what takes longest begins first
+    guests: int = 1  # how many machines its cases may be spread over
+
+    def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The cases that are measured in one boot, for each boot."""
+        parts = min(self.guests, len(cases))
+        return [cases[part::parts] for part in range(parts)]
 
 
 BENCHES = (
@@ -31,6 +39,8 @@ BENCHES = (
         "MADV_PAGEOUT of 128 MiB of MADV_FREE'd folios, by folio size",
         ("4K", "64K", "1024K"),
         "allocating and clearing the pages, MADV_FREE itself",
+        sized=True,
+        seconds=1,
     ),
     Bench(
         "filemap",
@@ -41,6 +51,8 @@ BENCHES = (
         disk="2G",
         full_memory="14G",
         full_disk="16G",
+        sized=True,
+        seconds=6,
     ),
     Bench(
         "zap",
@@ -55,12 +67,16 @@ BENCHES = (
             "exit-2048K",
         ),
         "allocating and clearing the pages; exit includes waking and burying the child",
+        sized=True,
+        seconds=2,
     ),
     Bench(
         "swapout",
         "MADV_PAGEOUT of 128 MiB of anonymous folios to zram, zeroes and random, by folio size",
         ("4K", "16K", "64K", "1024K", "4K-random", "64K-random"),
         "allocating and filling the pages, swapping them in again",
+        sized=True,
+        seconds=2,
     ),
     Bench(
         "pageout_rate",
@@ -68,6 +84,7 @@ BENCHES = (
         ("1x1", "4x4"),
         "waiting for the disk; faulting and reading are included",
         own_time=True,
+        seconds=1,
     ),
     Bench(
         "ptetables",
@@ -86,6 +103,7 @@ BENCHES = (
         ),
         "touching the pages, but for dontneed-2M",
         clears=True,
+        seconds=1,
     ),
     Bench(
         "multifault",
@@ -93,6 +111,7 @@ BENCHES = (
         ("1", "8", "zapped", "sparse"),
         "making threads; clearing pages is included",
         clears=True,
+        seconds=3,
     ),
 )
 
@@ -103,6 +122,27 @@ class Choice:
 
     bench: Bench
     cases: tuple[str, ...]
+
+    def sized(self, mibs: tuple[int, ...]) -> "Choice":
+        """Each case once for each size, as CASE@SIZEM."""
+        if mibs and not self.bench.sized:
+            sized = ", ".join(bench.name for bench in BENCHES if bench.sized)
+            raise UsageError(f"bench {self.bench.name} takes no --mib: those that do are {sized}")
+        if not mibs:
+            return self
+        return Choice(self.bench, tuple(f"{case}@{n}M" for case in self.cases for n in mibs))
+
+
+def arguments(case: str) -> str:
+    """What a program is called with for a case."""
+    name, _, size = case.partition("@")
+    return f"{name} --mib {size.removesuffix('M')}" if size else name
+
+
+def mib(case: str) -> int:
+    """The size that a case names, or 0."""
+    size = case.partition("@")[2]
+    return int(size.removesuffix("M")) if size else 0
 
 
 def listing() -> str:

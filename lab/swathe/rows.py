@@ -30,6 +30,20 @@ class Row:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Series:
+    """How one thing went with another, in the last measured repeat."""
+
+    bench: str
+    case: str
+    config: str
+    series: str
+    points: tuple[tuple[float, float], ...]
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
 def metrics(section: Section) -> list[tuple[str, float, str]]:
     """The "= METRIC VALUE UNIT" lines of one run, and what was counted from outside."""
     found: list[tuple[str, float, str]] = []
@@ -45,6 +59,33 @@ def metrics(section: Section) -> list[tuple[str, float, str]]:
     return found + list(section.counted)
 
 
+def points(section: Section) -> list[tuple[str, float, float]]:
+    """The "~ SERIES X Y" lines of one run."""
+    found = []
+    for line in section.lines:
+        words = line.split()
+        if words[0] != "~":
+            continue
+        try:
+            _, name, x, y = words
+            found.append((name, number(x), number(y)))
+        except ValueError as error:
+            raise CheckFailed(f"{' '.join(section.words)}: not a point: {line!r}") from error
+    return found
+
+
+def series(sections: Sequence[Section]) -> list[Series]:
+    """The points of each bench, case, config and series; repeat 0 is the warm-up."""
+    found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+    for section in sections:
+        bench, case, config, repeat = section.words
+        newest: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+        for name, x, y in points(section) if repeat != "0" else []:
+            newest.setdefault((bench, case, config, name), []).append((x, y))
+        found.update(newest)
+    return [Series(*key, tuple(values)) for key, values in found.items()]
+
+
 def number(text: str) -> float:
     """Whole numbers stay whole."""
     return int(text) if text.lstrip("-").isdigit() else float(text)
@@ -52,7 +93,7 @@ def number(text: str) -> float:
 
 def complaint(section: Section) -> str:
     """What a failed program said last."""
-    said = [line for line in section.lines if not line.startswith("= ")]
+    said = [line for line in section.lines if not line.startswith(("= ", "~ "))]
     return said[-1] if said else f"status {section.status}"
 
 

@@ -2,6 +2,7 @@
 """What people see: results on stdout, progress and remarks on stderr."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -14,7 +15,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-out = Console(highlight=False)
+WIDE = 130  # of a table that no terminal shows
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False)
 
 

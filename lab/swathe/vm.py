@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,10 @@ POLL = 0.05
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
 
 OnText = Callable[[str], None]
+
+
+class Stopped(Exception):
+    """The guest was ended from outside, because of something that is told elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +168,18 @@ class Follower:
             self.on_text(data[:whole].decode(errors="replace"))
 
 
-def watch(child: subprocess.Popen[bytes], follower: Follower, limit: float) -> bool:
+def watch(
+    child: subprocess.Popen[bytes],
+    follower: Follower,
+    limit: float,
+    stop: threading.Event | None = None,
+) -> bool:
     """Follow the guest's output to its end; False if the time limit came first."""
     end = time.monotonic() + limit
     while child.poll() is None:
         follower.poll()
+        if stop and stop.is_set():
+            raise Stopped("the guest was ended before its job was done")
         if time.monotonic() > end:
             follower.poll(last=True)
             return False
@@ -176,8 +188,14 @@ def watch(child: subprocess.Popen[bytes], follower: Follower, limit: float) -> b
     return True
 
 
-def boot(machine: Machine, job: initramfs.Job, name: str, on_text: OnText) -> Verdict:
-    """Run the job to its end; on_text gets its output as it comes.
+def boot(
+    machine: Machine,
+    job: initramfs.Job,
+    name: str,
+    on_text: OnText,
+    stop: threading.Event | None = None,
+) -> Verdict:
+    """Run the job to its end, or until stop is set; on_text gets its output as it comes.
 
     The console's log stays below build/log under the given name.
     """
@@ -186,16 +204,23 @@ def boot(machine: Machine, job: initramfs.Job, name: str, on_text: OnText) -> Ve
     with scratch(f"vm-{name}") as home:
         make_disk(home / "disk.img", machine.disk)
         try:
-            return attend(machine, archive, home, on_text, log)
+            return attend(machine, archive, home, on_text, log, stop)
         finally:
             if (home / "console.log").exists():
                 (home / "console.log").rename(log)
 
 
-def attend(machine: Machine, archive: Path, home: Path, on_text: OnText, log: Path) -> Verdict:
+def attend(
+    machine: Machine,
+    archive: Path,
+    home: Path,
+    on_text: OnText,
+    log: Path,
+    stop: threading.Event | None = None,
+) -> Verdict:
     """Start QEMU, follow it, and read the verdict."""
     with running(command(machine, archive, home), home / "qemu.log") as child:
-        ended = watch(child, Follower(home / "out", on_text), machine.timeout)
+        ended = watch(child, Follower(home / "out", on_text), machine.timeout, stop)
     told = home / "verdict"
     verdict = parse_verdict(told.read_text(errors="replace")) if told.exists() else None
     if verdict:

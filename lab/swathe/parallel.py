@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Do several long things side by side, as many as fit; the first that fails ends the others."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+POLL = 0.2
+
+
+@dataclass(frozen=True)
+class Task(Generic[T]):
+    """Something that ends soon after the event is set. cost orders tasks; memory is in bytes."""
+
+    run: Callable[[threading.Event], T]
+    cost: float = 1
+    memory: int = 0
+
+
+@dataclass
+class Crew(Generic[T]):
+    """Tasks that run, and those that wait for their turn."""
+
+    limit: int
+    memory: int
+    waiting: list[tuple[int, Task[T]]]
+    stop: threading.Event = field(default_factory=threading.Event)
+    running: dict[Future[None], Task[T]] = field(default_factory=dict)
+    results: dict[int, T] = field(default_factory=dict)
+    failures: list[BaseException] = field(default_factory=list)
+
+    def fits(self, task: Task[T]) -> bool:
+        """A task that is alone always does."""
+        used = sum(other.memory for other in self.running.values())
+        return not self.running or (
+            len(self.running) < self.limit and used + task.memory <= self.memory
+        )
+
+    def start(self, pool: ThreadPoolExecutor) -> None:
+        """Start what fits, in order of cost."""
+        for entry in list(self.waiting):
+            if self.fits(entry[1]):
+                self.waiting.remove(entry)
+                self.running[pool.submit(self.work, *entry)] = entry[1]
+
+    def work(self, index: int, task: Task[T]) -> None:
+        """One task in its thread. What the others say once they are stopped is not kept."""
+        try:
+            self.results[index] = task.run(self.stop)
+        except BaseException as error:
+            self.failures.append(error)
+            self.stop.set()
+
+    def attend(self, pool: ThreadPoolExecutor) -> None:
+        """Until all is done, or something failed."""
+        while (self.running or self.waiting) and not self.stop.is_set():
+            self.start(pool)
+            done, _ = wait(self.running, timeout=POLL, return_when=FIRST_COMPLETED)
+            for future in done:
+                del self.running[future]
+
+    def go(self) -> list[T]:
+        with ThreadPoolExecutor(max_workers=self.limit) as pool:
+            try:
+                self.attend(pool)
+            finally:  # the pool waits for its threads, whatever ended this
+                self.stop.set()
+        if self.failures:
+            raise self.failures[0]
+        return [self.results[index] for index in sorted(self.results)]
+
+
+def available_memory() -> int:
+    """Bytes that programs can have without swapping."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def run(tasks: Sequence[Task[T]], limit: int) -> list[T]:
+    """The results, in the order of the tasks; the longest begin first."""
+    order = sorted(enumerate(tasks), key=lambda entry: -entry[1].cost)
+    return Crew(limit, available_memory(), order).go()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What bench prints, cell by cell."""
+
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from swathe import tables
+from swathe.rows import Row
+
+CONFIGS = ["stock", "swathe"]
+UNITS = {"instructions": "instructions", "vmpte_after": "kB", "pmd_mapped": "kB"}
+
+
+def rows(bench: str, case: str, metric: str, *values: float, configs: Sequence[str]) -> list[Row]:
+    unit = UNITS.get(metric, "pages")
+    return [
+        Row(bench, case, metric, config, value, unit, 0, 3)
+        for config, value in zip(configs, values, strict=True)
+    ]
+
+
+def zap(*values: float, configs: Sequence[str] = CONFIGS) -> list[Row]:
+    return [
+        *rows("zap", "64K", "instructions", *values, configs=configs),
+        *rows("zap", "64K", "pages", *[65536] * len(values), configs=configs),
+    ]
+
+
+def printed(found: Sequence[Row], configs: Sequence[str] = CONFIGS, judged: bool = True) -> str:
+    console = Console(width=200, highlight=False)
+    with console.capture() as capture:
+        for shown in tables.of_bench(found, configs, judged):
+            console.print(shown)
+    return capture.get()
+
+
+def line(text: str, begin: str) -> list[str]:
+    (found,) = [line for line in text.splitlines() if line.split()[:1] == [begin]]
+    return found.split()[1:]
+
+
+def test_one_line_a_case_with_its_goal() -> None:
+    cells = line(printed(zap(8_730_000, 7_000_000)), "64K")
+    assert cells == ["8.73", "7.00", "-19.8", "%", "133.2", "106.8", "7.40", "met"]
+
+
+def test_a_goal_is_missed_by_swathe_alone() -> None:
+    assert line(printed(zap(7_000_000, 7_400_001)), "64K")[-1] == "missed"
+
+
+def test_no_goal_where_none_was_set_for_it() -> None:
+    assert "goal" not in printed(zap(8_730_000, 7_000_000), judged=False)
+    other = [Row("zap", "64K@512M", r.metric, r.config, r.value, r.unit, 0, 3) for r in zap(9, 8)]
+    assert "goal" not in printed(other)
+
+
+def test_another_kernel_is_compared_with_swathe_too() -> None:
+    configs = ["7.3", *CONFIGS]
+    cells = line(printed(zap(8e6, 10e6, 6e6, configs=configs), configs), "64K")
+    assert cells[:7] == ["8.00", "10.00", "6.00", "-40.0", "%", "-25.0", "%"]
+
+
+def test_other_metrics_are_told_when_they_say_something() -> None:
+    found = zap(9e6, 7e6)
+    found += rows("zap", "64K", "same", 5, 5, configs=CONFIGS)
+    found += rows("zap", "64K", "nothing", 0, 0, configs=CONFIGS)
+    found += rows("zap", "64K", "splits", 2048, 0, configs=CONFIGS)
+    text = printed(found)
+    assert "2048 → 0" in text
+    assert not [name for name in ("same", "nothing", "pages") if name in text]
+
+
+def test_a_metric_with_a_goal_is_always_told() -> None:
+    case = {"configs": CONFIGS}
+    found = rows("ptetables", "truncate", "instructions", 5, 5, **case)
+    found += rows("ptetables", "truncate", "vmpte_after", 2088, 2088, **case)
+    assert "2088 → 2088 (missed)" in printed(found)
+
+
+def test_counters_are_swathes_and_short() -> None:
+    found = zap(9e6, 7e6) + rows("zap", "64K", "stat.runs", 0, 2048, configs=CONFIGS)
+    assert "64K counted: runs 2048" in printed(found)
+    assert "counted" not in printed(zap(9, 7) + rows("zap", "64K", "stat.x", 0, 0, configs=CONFIGS))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [((131072, 0, 0), True), ((0, 0, 0), False), ((4, 4, 4), False)]
+)
+def test_kernels_that_map_differently_do_not_compare(values: tuple[float, ...], said: bool) -> None:
+    configs = ["7.3", *CONFIGS]
+    found = zap(8e6, 9e6, 7e6, configs=configs)
+    found += rows("zap", "64K", "pmd_mapped", *values, configs=configs)
+    text = printed(found, configs)
+    assert ("does not compare: the mappings differ" in text) is said
+    assert ("131072 kB in 7.3, 0 kB in stock" in text) is said
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0, "0"), (2048.0, "2048"), (0.06251, "0.0625"), (1234.6, "1235")]
+)
+def test_numbers(value: float, shown: str) -> None:
+    assert tables.plain(value) == shown
+
+
+def test_change_in_percent() -> None:
+    assert tables.change(200, 150) == "-25.0 %"
+    assert tables.change(200, 200) == ""
+    assert tables.change(0, 5) == ""
+    assert tables.change(None, 5) == ""
+
+
+def test_nothing_measured_prints_nothing() -> None:
+    assert not [shown for shown in tables.of_bench([], CONFIGS, True) if isinstance(shown, Table)]
