@@ -33,7 +33,7 @@ def boot(fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.M
 
     def run(body: str, timeout: float = 10) -> tuple[vm.Verdict, str]:
         fake(X86_64.qemu, PORTS + body)
-        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout)
+        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout, target=X86_64)
         text: list[str] = []
         verdict = vm.boot(machine, initramfs.Job(["/bin/x"]), "fake", text.append)
         return verdict, "".join(text)
@@ -100,7 +100,7 @@ def test_the_machine_dies_with_its_block(tmp_path: Path) -> None:
 
 
 def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
-    argv = vm.command(vm.Machine(tmp_path, tmp_path), tmp_path, tmp_path)
+    argv = vm.command(vm.Machine(tmp_path, tmp_path, target=X86_64), tmp_path, tmp_path)
     assert argv[:3] == ["setpriv", "--pdeathsig", "KILL"]
     script = f"{' '.join(argv[:3])} sleep 60 & echo $!; kill -KILL $$"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
@@ -111,7 +111,7 @@ def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("exact", "word"), [(True, "-icount"), (False, "tcg,thread=multi")])
 def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -> None:
-    machine = vm.Machine(tmp_path, tmp_path, exact=exact)
+    machine = vm.Machine(tmp_path, tmp_path, exact=exact, target=X86_64)
     assert word in vm.command(machine, tmp_path, tmp_path)
 
 
@@ -121,7 +121,9 @@ def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -
 def test_one_counted_cpu_takes_its_ticks_from_the_pit(
     tmp_path: Path, cpus: int, exact: bool, pit: bool
 ) -> None:
-    machine = vm.Machine(tmp_path, tmp_path, cpus, exact=exact, boot="quiet", cpu="max,-erms")
+    machine = vm.Machine(
+        tmp_path, tmp_path, cpus, exact=exact, boot="quiet", cpu="max,-erms", target=X86_64
+    )
     argv = vm.command(machine, tmp_path, tmp_path)
     parameters = argv[argv.index("-append") + 1].split()
     assert ("nolapic_timer" in parameters) is pit

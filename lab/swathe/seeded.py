@@ -66,7 +66,7 @@ def attempt(built: build.Result, job: initramfs.Job, way: str, cpus: int) -> Fin
     """Boot broken in this way, and run memx until it says something or its time is over."""
     machine = vm.Machine(
         built.image, built.out, cpus, exact=False, boot=f"unmap.sabotage={way}",
-        timeout=BOOT_LIMIT + 60 * MINUTES * 2,
+        timeout=BOOT_LIMIT + 60 * MINUTES * 2, target=built.target,
     )  # fmt: skip
     text: list[str] = []
     began: list[float] = []

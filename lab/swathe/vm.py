@@ -14,11 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from swathe import initramfs, proc, ui
-from swathe.arch import X86_64, Arch
+from swathe.arch import Arch
 from swathe.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.paths import BUILD, scratch
 
@@ -47,7 +47,7 @@ class Machine:
     boot: str = ""
     timeout: float = 600
     options: tuple[str, ...] = ()
-    target: Arch = X86_64
+    target: Arch = field(kw_only=True)
     cpu: str = "max"
 
     @property
