@@ -17,6 +17,7 @@ from swathe import __main__ as cli
 from swathe import goals, report
 from swathe.errors import EnvironmentLacks, UsageError
 from swathe.goals import Goal
+from swathe.regions import Counts
 from swathe.reporting import (
     charts,
     commands,
@@ -100,6 +101,15 @@ def test_the_newest_curves_of_a_case_are_taken() -> None:
         assert figures.merge(order).series == (curve(9),)
 
 
+def test_the_newest_profile_of_a_case_is_taken(recorded: Figures) -> None:
+    days = ("2026-01-01", "2026-01-02")
+    old, new = (
+        replace(profile_of(recorded), environment={"date": day, "swathe": day}) for day in days
+    )
+    for order in ((old, new), (new, old)):
+        assert figures.merge(order).profiles == (new,)
+
+
 def test_runs_that_nothing_is_taken_from_are_not_named() -> None:
     found = figures.merge([run("2026-01-01", row("stock", 1)), run("2026-01-02", row("stock", 2))])
     assert [one.date for one in found.runs] == ["2026-01-02"]
@@ -130,8 +140,11 @@ def test_an_unusual_profile_is_one_of_its_own(recorded: Figures) -> None:
 
 
 def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
-    found = figures.merge([run("1", row("stock", 1, "2048K"), row("stock", 1, "16K"))])
-    assert [r.case for r in found.rows] == ["16K", "2048K"]
+    cases = [row("stock", 1, case) for case in ("2048K", "16K", "other")]
+    full = run("2026-01-01", *cases, command="swathe bench --full")
+    found = figures.merge([full, run("2026-01-01", *cases)])
+    usual = ["16K", "2048K", "other"]
+    assert [r.case for r in found.rows] == [*usual, *(f"{case} --full" for case in usual)]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +405,8 @@ def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
     other = run("2026-01-02", row("stock", 1, "64K"), swathe="bbb", qemu="QEMU 7")
     found = content.Material(figures.merge([one, other]), (), "")
     shared, runs = [b for b in content.environment(found).blocks if isinstance(b, Table)]
-    assert ("QEMU", "QEMU 7") in [(row[0].text, row[1].text) for row in shared.rows]
+    assert cells(shared, "QEMU")[1] == "QEMU 7"
+    assert {"kernel", "configuration", "QEMU", "command"} == {row[0].text for row in shared.rows}
     assert [column.name for column in runs.columns][2:] == ["date", "Swathe commit", "file"]
     assert cells(runs, "run a")[1:] == ["zap", "2026-01-02", "bbb", "2026-01-02.json"]
     assert cells(runs, "run b")[3] == "aaa"
@@ -453,6 +467,19 @@ def test_curves_over_folio_size_and_over_memory(recorded: Figures) -> None:
     assert max(costs) / min(costs) == pytest.approx(1, abs=0.001)
 
 
+def test_memory_sizes_of_one_folio_size_make_one_curve() -> None:
+    cases = ("4K@256M", "4K@1024M", "64K@256M", "64K@1024M")
+    made = [
+        row("stock", value, case, metric)
+        for value, case in enumerate(cases, 1)
+        for metric in ("instructions", "pages")
+    ]
+    plot = charts.by_size("zap", "64K", compare.lines(made, []))
+    assert plot and isinstance(plot.drawing, Lines)
+    assert [curve.points for curve in plot.drawing.curves] == [((256, 1), (1024, 1))]
+    assert charts.by_size("zap", "16K", compare.lines(made, [])) is None
+
+
 def test_every_plot_is_drawn_named_and_described(recorded: Figures, site: Path) -> None:
     document = write.build(recorded, "")
     kinds = {type(plot.drawing).__name__ for plot in document.plots()}
@@ -485,6 +512,7 @@ def test_plots_use_the_colours_of_the_page_and_keep_their_text(recorded: Figures
             assert variables.count(f"{name}:") == (1 if name == "--font" else 2), name
         assert "<text" in drawn
         assert "DejaVu" not in drawn
+        assert "metadata" not in drawn
 
 
 def luminance(color: str) -> float:
@@ -608,6 +636,12 @@ def test_special_characters_are_escaped(tmp_path: Path) -> None:
             assert len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", each))) >= 3
 
 
+def test_text_and_code_are_escaped_in_the_page() -> None:
+    assert page.marked("<b> `<i>_x` &") == "&lt;b&gt; <code>&lt;i&gt;_<wbr>x</code> &amp;"
+    assert page.marked("a ` <b>") == "a ` &lt;b&gt;"
+    assert page.marked("4 KiB, -3.1 %") == "4\N{NO-BREAK SPACE}KiB, -3.1\N{NO-BREAK SPACE}%"
+
+
 def test_code_and_tables_in_markdown() -> None:
     assert markdown.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
     assert markdown.escaped("odd ` tick") == "odd ' tick"
@@ -681,6 +715,17 @@ def test_a_record_is_the_same_figures_again(
     (tmp_path / "again.json").write_text(write.recorded(first))
     assert (tmp_path / "again.json").read_text() == text
     assert "![" not in (tmp_path / "some-run.md").read_text()
+
+
+def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
+    named = {"big": Counts(1, 10_000), "small": Counts(1, 9), "tiny": Counts(2, 1)}
+    config = figures.ProfileConfig(1, named, {})
+    found = write.profile_json(replace(profile_of(recorded), configs={"stock": config}))
+    functions = found["configs"]["stock"]["functions"]
+    assert {name: each["instructions"] for name, each in functions.items()} == {
+        "big": 10_000, write.REST: 10,
+    }  # fmt: skip
+    assert functions[write.REST]["calls"] == 3
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "x.json"])

@@ -87,6 +87,9 @@ def lead(material: Material, origin: str) -> tuple[str, ...]:
     )
 
 
+MANY = 3
+
+
 def when(material: Material) -> str:
     """The days, and the commits of this repository."""
     every = [run.environment for run in material.figures.runs]
@@ -96,7 +99,8 @@ def when(material: Material) -> str:
     if not days or not commits:
         return ""
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"Measured {span}, Swathe {', '.join(commits)}."
+    of = ", ".join(commits) if len(commits) <= MANY else f"at {len(commits)} commits"
+    return f"Measured {span}, Swathe {of}."
 
 
 def summary(material: Material) -> Section:

@@ -276,13 +276,15 @@ def newest_profiles(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
     return tuple(sorted(found.values(), key=lambda one: place(one.bench, one.case)))
 
 
-def place(bench: str, case: str) -> tuple[int, int, str]:
-    """Where a case belongs: as the table of benches has it, what it does not know last."""
+def place(bench: str, case: str) -> tuple[int, str, int, str]:
+    """Where a case belongs: as the table of benches has it, the unusual and the unknown last."""
     names = [known.name for known in BENCHES]
+    usual, _, unusual = case.partition(" ")
     if bench not in names:
-        return (len(names), 0, bench)
+        return (len(names), unusual, 0, bench)
     cases = BENCHES[names.index(bench)].cases
-    return (names.index(bench), cases.index(case) if case in cases else len(cases), "")
+    index = cases.index(usual) if usual in cases else len(cases)
+    return (names.index(bench), unusual, index, "")
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
