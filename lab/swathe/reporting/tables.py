@@ -12,7 +12,7 @@ from swathe.reporting.model import Cell, Column, Layer, Table, Tone
 
 PAGES = "pages"
 TOP = 10
-SHOWN = 24
+SHOWN = 16
 TONES = {Verdict.MET: Tone.GOOD, Verdict.MISSED: Tone.BAD}
 EVENT_NAMES = {
     "atomics": "locked instructions",
@@ -214,7 +214,8 @@ def groups(profile: Profile, found: Costs) -> list[Layer]:
         of = [profile.configs[config] for config in found.configs]
         if all(key in one.groups for one in of):
             values = tuple(one.groups[key].instructions / one.pages for one in of)
-            made.append(Layer(name, values))
+            if any(values):
+                made.append(Layer(name, values))
     return made
 
 
@@ -247,7 +248,7 @@ def profile_events(profile: Profile) -> Table:
         one = profile.configs[config]
         for key, part in PARTS.items():
             counts = one.total() if key == TOTAL else one.groups.get(key)
-            if counts is not None:
+            if counts is not None and counts != Counts():
                 cells = [Cell(f"{compare.config_name(config)}, {part}")]
                 cells += [Cell(each(getattr(counts, kind) / one.pages)) for kind in KINDS]
                 body.append(tuple(cells))
