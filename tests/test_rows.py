@@ -179,6 +179,14 @@ def test_guest_lines_alternate_and_warm_up() -> None:
     ]
 
 
+def test_every_kernel_reads_ahead_alike() -> None:
+    for configs in (["7.3"], ["stock", "swathe"]):
+        lines = bench.guest_lines("filemap", ["pageout"], configs, 3, False)
+        (read_ahead,) = [index for index, line in enumerate(lines) if "read_ahead_kb" in line]
+        assert lines[read_ahead].startswith("echo 128 >/sys/block/vda/")
+        assert read_ahead < next(i for i, line in enumerate(lines) if line.startswith("report"))
+
+
 def test_pristine_has_no_switch() -> None:
     lines = bench.guest_lines("lazyfree", ["64K"], ["pristine"], 3, True)
     assert not [line for line in lines if "$SWITCH" in line]
