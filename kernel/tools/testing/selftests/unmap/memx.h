@@ -52,13 +52,14 @@ enum backing { UNMAPPED, ANON, OBJECT };
  * One page of the arena.
  *
  * @lazy: MADV_FREE'd and not written since: holds @own, or has become zeroes
+ * @forked: may share its page with another process; see may_free()
  * @half: MADV_FREE'd and then written: the sectors not in @written are all as in @own
  *	or all zero, and stay what they are
  */
 struct page_model {
 	enum backing backing;
 	bool shared, copied, locked, nofork, wipe, ksm;
-	bool lazy, half;
+	bool lazy, half, forked;
 	bool soft_dirty;	/* written since the bits were cleared: must be marked */
 	bool tracked, protected;	/* by userfaultfd; must be marked as protected */
 	__u8 prot, written, object;
@@ -153,6 +154,7 @@ void check_page(__u32 page);
 void check_range(struct range range);
 void check_world(void);
 void object_changed(int object, __u32 index, __u32 nr);
+void model_share(void);
 void model_fork(void);				/* in the child */
 
 /* memx_neutral.c: what other threads do all the time. */

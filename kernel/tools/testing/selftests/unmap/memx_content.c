@@ -110,11 +110,16 @@ static void dontneed_pieces(struct range range)
 		dontneed((struct range){ range.first + i, piece });
 }
 
+/*
+ * Linux 6.12 drops pages that a process never freed: read from zram into a page
+ * that nothing marks as dirty, then shared by fork(), they go when the other process
+ * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): not here.
+ */
 static bool may_free(struct range part)
 {
 	const struct page_model *page = model(part.first);
 
-	if (page->backing != ANON || page->locked || !readable(page))
+	if (page->backing != ANON || page->locked || page->forked || !readable(page))
 		return false;
 	check_range(part);	/* nothing may be half decided */
 	return true;

@@ -68,6 +68,7 @@ static const struct content *content(const struct page_model *page)
 void forget(struct page_model *page)
 {
 	page->copied = false;
+	page->forked = false;
 	page->lazy = false;
 	page->half = false;
 	page->soft_dirty = false;
@@ -88,6 +89,7 @@ static void model_own_write(struct page_model *page, int sector, __u32 stamp)
 		page->half = true;
 		page->written = 0;
 	}
+	page->forked = false;
 	page->written |= 1U << sector;
 	page->own.sector[sector] = stamp;
 	page->soft_dirty = world.soft_dirty_works && !page->ksm;
@@ -251,6 +253,13 @@ void object_changed(int object, __u32 index, __u32 nr)
 	}
 }
 
+/* In both processes, before model_fork(). */
+void model_share(void)
+{
+	for (__u32 i = 0; i < ARENA_PAGES; i++)
+		model(i)->forked = true;
+}
+
 void model_fork(void)
 {
 	for (__u32 i = 0; i < ARENA_PAGES; i++) {
@@ -271,7 +280,8 @@ static bool alike(const struct page_model *a, const struct page_model *b)
 {
 	return a->backing == b->backing && a->shared == b->shared && a->prot == b->prot &&
 	       a->locked == b->locked && a->nofork == b->nofork && a->wipe == b->wipe &&
-	       a->tracked == b->tracked && a->ksm == b->ksm && a->object == b->object &&
+	       a->tracked == b->tracked && a->ksm == b->ksm && a->forked == b->forked &&
+	       a->object == b->object &&
 	       (a->backing != OBJECT || a->index + 1 == b->index);
 }
 

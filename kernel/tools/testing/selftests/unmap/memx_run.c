@@ -309,6 +309,7 @@ static void fork_operation(struct range range)
 		return;
 	bury(0);
 	world.frozen = true;
+	model_share();
 	forked = fork();
 	if (!forked)
 		live_as_child(seed, ops);
