@@ -164,6 +164,31 @@ def test_a_bench_may_be_spread_over_guests() -> None:
     assert spread.groups(("4K",)) == [("4K",)]
 
 
+def with_counter(*values: int | None) -> str:
+    """Repeats of one case; None: the counter did not change."""
+    return "".join(
+        f"@ zap 4K swathe {repeat}\n= instructions 5 instructions\n"
+        + (f"= stat.flushes {value} count\n" if value is not None else "")
+        + "\n? 0\n"
+        for repeat, value in enumerate(values, 1)
+    )
+
+
+def test_a_counter_that_is_not_printed_is_zero() -> None:
+    (row,) = (r for r in summary(with_counter(None, 4, None, 6, None)) if r.unit == "count")
+    assert (row.metric, row.value, row.spread, row.repeats) == ("stat.flushes", 0, 6, 5)
+
+
+def test_counters_may_be_absent_in_one_config() -> None:
+    stock = "@ zap 4K stock 1\n= instructions 5 instructions\n\n? 0\n"
+    found = summary(stock + with_counter(3))
+    assert [(row.metric, row.config) for row in found] == [
+        ("instructions", "stock"),
+        ("instructions", "swathe"),
+        ("stat.flushes", "swathe"),
+    ]
+
+
 def test_guest_lines_alternate_and_warm_up() -> None:
     lines = bench.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
     reports = [line.split(" -- ")[0] for line in lines if line.startswith("report")]

@@ -6,24 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/statvfs.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "datafile.h"
 #include "workload.h"
 
 #define CHUNK	MIB
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC	0x58465342
+#endif
 
 static u64 stamp(u64 page)
 {
 	return (page + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Every page of the file begins and ends with its stamp. */
-static void stamp_chunk(char *chunk, u64 first)
+void stamp_pages(char *mem, size_t len, u64 first)
 {
-	for (size_t i = 0; i < CHUNK / PAGE; i++) {
-		u64 *page = (u64 *)(chunk + i * PAGE);
+	for (size_t i = 0; i < len / PAGE; i++) {
+		u64 *page = (u64 *)(mem + i * PAGE);
 
 		page[0] = stamp(first + i);
 		page[PAGE / sizeof(u64) - 1] = stamp(first + i);
@@ -36,16 +38,16 @@ void check_contents(const char *mem, size_t len)
 		const u64 *page = (const u64 *)(mem + i * PAGE);
 
 		if (page[0] != stamp(i) || page[PAGE / sizeof(u64) - 1] != stamp(i))
-			fail("page %zu of the file reads back wrong", i);
+			fail("page %zu does not read back as written", i);
 	}
 }
 
-static void need_space(size_t len)
+void need_space(size_t len)
 {
-	struct statvfs fs;
+	struct statfs fs;
 
-	if (statvfs("/mnt", &fs))
-		skip("/mnt is not there: %s", strerror(errno));
+	if (statfs("/mnt", &fs) || fs.f_type != XFS_SUPER_MAGIC)
+		skip("there is no XFS at /mnt");
 	if (fs.f_bavail * fs.f_bsize < len + 64 * MIB)
 		skip("/mnt has no %zu MiB free", len >> 20);
 	if (read_field("/proc/meminfo", "MemTotal:") * 1024 < len + 512 * MIB)
@@ -60,7 +62,7 @@ static void fill_file(int fd, size_t len)
 		fail("out of memory");
 	memset(chunk, 0, CHUNK);
 	for (size_t done = 0; done < len; done += CHUNK) {
-		stamp_chunk(chunk, done / PAGE);
+		stamp_pages(chunk, CHUNK, done / PAGE);
 		if (pwrite(fd, chunk, CHUNK, done) != CHUNK)
 			fail("cannot write the file: %s", strerror(errno));
 	}

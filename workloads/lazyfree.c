@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lazyfree CASE: MADV_PAGEOUT of 128 MiB of lazyfree memory, in folios of CASE
- * (4K, 64K, 1024K or any other size the kernel offers below 2 MiB).
+ * lazyfree CASE: MADV_PAGEOUT of 128 MiB (--mib N) of lazyfree memory, in folios of
+ * CASE (4K, 64K, 1024K or any other size the kernel offers below 2 MiB).
  *
  * Touch the range, mark it with MADV_FREE, measure MADV_PAGEOUT alone; report the
  * second of two passes.  Before: every folio has the size asked for.  After: no
@@ -13,9 +13,6 @@
 #include <sys/mman.h>
 
 #include "workload.h"
-
-#define SIZE	(128 * MIB)
-#define PAGES	(SIZE / PAGE)
 
 struct result {
 	u64 instructions;
@@ -32,53 +29,55 @@ static void count(struct result *res, unsigned long kib)
 	res->swapped = read_field("/proc/vmstat", "pswpout ") - res->swapped;
 }
 
-static void check(const struct result *res, const char *mem)
+static void check(const struct result *res, const char *mem, size_t len)
 {
-	unsigned long left = count_entries(mem, SIZE);
+	unsigned long left = count_entries(mem, len), pages = len / PAGE;
 
 	if (left)
-		fail("%lu of %lu pages are still there", left, PAGES);
-	if (res->lazyfreed != PAGES || res->swapped)
+		fail("%lu of %lu pages are still there", left, pages);
+	if (res->lazyfreed != pages || res->swapped)
 		fail("%llu pages were lazily freed and %llu swapped out, expected %lu and 0",
-		     (unsigned long long)res->lazyfreed, (unsigned long long)res->swapped, PAGES);
-	check_zero(mem, SIZE);
+		     (unsigned long long)res->lazyfreed, (unsigned long long)res->swapped, pages);
+	check_zero(mem, len);
 }
 
-static struct result reclaim(unsigned long kib)
+static struct result reclaim(size_t len, unsigned long kib)
 {
 	struct result res = { 0 };
-	char *mem = map_anon(SIZE);
+	char *mem = map_anon(len);
 	u64 start;
 
-	memset(mem, 1, SIZE);
-	check_folios(mem, SIZE, kib);
-	advise(mem, SIZE, MADV_FREE);
+	memset(mem, 1, len);
+	check_folios(mem, len, kib);
+	advise(mem, len, MADV_FREE);
 
 	count(&res, kib);
 	start = measure_begin();
-	advise(mem, SIZE, MADV_PAGEOUT);
+	advise(mem, len, MADV_PAGEOUT);
 	res.instructions = measure_end(start);
 	count(&res, kib);
 
-	check(&res, mem);
-	munmap(mem, SIZE);
+	check(&res, mem, len);
+	munmap(mem, len);
 	return res;
 }
 
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "lazyfree 4K|64K|1024K");
+	struct request req = parse_request(argc, argv, "lazyfree 4K|64K|1024K [--mib N]");
+	const size_t len = wanted_size(&req, 128 * MIB, 128 * MIB);
 	unsigned long kib = parse_folio(req.name);
 	struct result res;
 
 	if (kib >= 2048)
 		skip("folios of %lu KiB are mapped by one entry, not by a run", kib);
+	need_memory(len);
+	settle();
 	thp_only(kib);
-	reclaim(kib);	/* the first pass after boot splits free blocks, later ones do not */
-	res = reclaim(kib);
+	reclaim(len, kib);	/* the first pass splits free blocks, later ones do not */
+	res = reclaim(len, kib);
 
-	metric("instructions", res.instructions, "instructions");
-	metric("pages", res.lazyfreed, "pages");
+	report(res.instructions, res.lazyfreed);
 	metric("split_deferred", res.split_deferred, "folios");
 	return 0;
 }

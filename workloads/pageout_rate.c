@@ -108,10 +108,10 @@ int main(int argc, char **argv)
 	    !processes || processes > MAX_PROCESSES)
 		fail("unknown case %s: expected 1x1 to %dx%d", req.name, MAX_PROCESSES,
 		     MAX_PROCESSES);
+	settle();
 	instructions = run(processes, rounds);
 	rounds *= processes;
-	metric("instructions", instructions, "instructions");
-	metric("pages", rounds * (SIZE / PAGE), "pages");
+	report(instructions, rounds * (SIZE / PAGE));
 	metric("rounds", rounds, "rounds");
 	metric("per_round", instructions / rounds, "instructions/round");
 	return 0;

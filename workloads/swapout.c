@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * swapout CASE: MADV_PAGEOUT of 128 MiB (--full: 256 MiB) of anonymous memory to
- * zram, in folios of CASE.
+ * swapout CASE: MADV_PAGEOUT of 128 MiB (--full: 256 MiB; --mib N) of anonymous
+ * memory to zram, in folios of CASE.
  *
  * SIZE:        every page holds zeroes
  * SIZE-random: no page can be compressed
@@ -90,8 +90,9 @@ static struct result swap_out(size_t len, unsigned long kib, bool random)
 
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "swapout 4K…1024K[-random] [--full]");
-	const size_t len = (req.full ? 256 : 128) * MIB;
+	struct request req = parse_request(argc, argv,
+					   "swapout 4K…1024K[-random] [--full] [--mib N]");
+	const size_t len = wanted_size(&req, 128 * MIB, 256 * MIB);
 	char *random = strstr(req.name, "-random");
 	struct result res;
 	unsigned long kib;
@@ -101,11 +102,12 @@ int main(int argc, char **argv)
 	kib = parse_folio(req.name);
 	if (read_field("/proc/meminfo", "SwapFree:") * 1024 < 2 * len)
 		skip("there is no %zu MiB of free swap", 2 * len >> 20);
+	need_memory(random ? 2 * len : len);
+	settle();
 	thp_only(kib);
 	res = swap_out(len, kib, random);
 
-	metric("instructions", res.instructions, "instructions");
-	metric("pages", len / PAGE, "pages");
+	report(res.instructions, len / PAGE);
 	metric("pswpout", res.pswpout, "pages");
 	return 0;
 }

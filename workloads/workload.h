@@ -2,10 +2,11 @@
 /*
  * What every measured program shares.
  *
- * A workload is called as "NAME CASE [--full]".  It prepares, verifies what it
- * prepared, measures one call, verifies what the call did, and only then
- * prints "= METRIC VALUE UNIT" lines.  It ends with 0 when all of that held,
- * 4 when the machine lacks something, 1 with one sentence when a check failed.
+ * A workload is called as "NAME CASE [--full] [--mib N]".  It brings the machine to
+ * a defined state, prepares, verifies what it prepared, measures one call,
+ * verifies what the call did, and only then prints "= METRIC VALUE UNIT" lines.
+ * It ends with 0 when all of that held, 4 when the machine lacks something, 1 with
+ * one sentence when a check failed or nobody could have meant what was asked.
  *
  * Under "-icount shift=0" the monotonic clock advances one nanosecond per
  * instruction, so the difference of two readings is an instruction count.
@@ -38,10 +39,11 @@ typedef uint64_t u64;
 
 #define THP	"/sys/kernel/mm/transparent_hugepage/"
 
-/* Everything after argv: the case to run, and whether the seed's full size is wanted. */
+/* What was asked for: the case, and the thread's full size or one of the user's own. */
 struct request {
 	const char *name;
 	bool full;
+	unsigned long mib;	/* 0: not given */
 };
 
 /* What lies behind the present entries of a range: pages, and the folios they start. */
@@ -53,16 +55,36 @@ struct census {
 __noreturn __printf(1, 2) void fail(const char *fmt, ...);
 __noreturn __printf(1, 2) void skip(const char *fmt, ...);
 
+/* --mib is known to those whose @usage shows it. */
 struct request parse_request(int argc, char **argv, const char *usage);
+/* The bytes to work on: --mib, or else what is usual, or full. */
+size_t wanted_size(const struct request *req, size_t usual, size_t full);
+
+/* The same state of the page allocator, whatever ran before.  Large folios are off afterwards. */
+void settle(void);
 
 /* Instructions from measure_begin() to measure_end(), which gets what the former gave. */
 u64 measure_begin(void);
 u64 measure_end(u64 start);
+/* The clock that both read. */
+u64 clock_now(void);
 /* Instructions that this process was on a CPU for, in all its threads, waiting left out. */
 u64 cpu_time(void);
-/* Page faults of this process so far. */
+/* Page faults of this process so far, and in the stretch last measured. */
 unsigned long count_faults(void);
+unsigned long measured_faults(void);
+
+/*
+ * How every program ends: the two figures that all have, and each counter of
+ * /sys/kernel/mm/unmap/stat that the last measured stretch changed.
+ */
+void report(u64 instructions, u64 pages);
+/* "= NAME VALUE UNIT": one figure more. */
 void metric(const char *name, u64 value, const char *unit);
+/* "~ SERIES X Y": one point of a curve. */
+void point(const char *series, u64 x, u64 y);
+/* Swathe's counters as the stretch begins, and as it ends. */
+void note_counters(bool end);
 
 /*
  * A child that prepares, waits to be let go, and then does what is measured: what
@@ -93,8 +115,14 @@ char *map_anon(size_t len);
 void __advise(void *mem, size_t len, int advice, const char *name);
 /* Fail unless the range reads as zero, eight places a page. */
 void check_zero(const char *mem, size_t len);
+/* Skip unless so much memory can be had. */
+void need_memory(size_t len);
+/* Have what huge folios the range has mapped by PTEs. */
+void split_mapping(char *mem, size_t len);
 
 struct census take_census(const void *start, size_t len);
+/* The same, and for each page whether it starts a folio. */
+struct census map_folios(const void *start, size_t len, bool *heads);
 /* Fail unless the range is mapped by aligned folios of exactly @kib KiB. */
 void check_folios(const void *start, size_t len, unsigned long kib);
 /* Pages of the range with an entry of any kind: present, swapped or marked. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zap CASE: give back 256 MiB (--full: 1 GiB) of anonymous memory, in folios of
+ * zap CASE: give back 256 MiB (--full: 1 GiB; --mib N) of anonymous memory, in folios of
  * 4K to 2048K that are all mapped by PTEs.
  *
  * SIZE:          munmap()
@@ -20,26 +20,17 @@
 
 #include "workload.h"
 
-/* Protecting one page of a huge folio and undoing it leaves the folio mapped by PTEs. */
-static void split_mapping(char *mem, size_t len)
-{
-	for (size_t i = 0; i < len; i += 2 * MIB)
-		if (mprotect(mem + i, PAGE, PROT_READ) ||
-		    mprotect(mem + i, PAGE, PROT_READ | PROT_WRITE))
-			fail("mprotect failed: %s", strerror(errno));
-}
-
 static char *populate(size_t len, unsigned long kib)
 {
-	char *mem = map_anon(len);
+	char *mem;
 
+	need_memory(len);
+	mem = map_anon(len);
 	thp_only(kib);
 	for (size_t i = 0; i < len; i += PAGE)
 		mem[i] = 1;
 	split_mapping(mem, len);
 	check_folios(mem, len, kib);
-	if (read_field("/proc/self/smaps_rollup", "AnonHugePages:"))
-		fail("some folios are still mapped by one entry");
 	return mem;
 }
 
@@ -94,24 +85,31 @@ static u64 zap_exit(size_t len, unsigned long kib)
 	return instructions;
 }
 
+typedef u64 zap_fn(size_t len, unsigned long kib);
+
+static zap_fn *find_zap(const char *name, const char *size)
+{
+	if (!size)
+		return zap_munmap;
+	if (!strncmp(name, "exit-", 5))
+		return zap_exit;
+	if (!strncmp(name, "dontneed-", 9))
+		return zap_dontneed;
+	fail("unknown case %s: expected SIZE, exit-SIZE or dontneed-SIZE", name);
+}
+
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "zap [exit-|dontneed-]4K…2048K [--full]");
-	const size_t len = req.full ? GIB : 256 * MIB;
+	struct request req = parse_request(argc, argv,
+					   "zap [exit-|dontneed-]4K…2048K [--full] [--mib N]");
+	const size_t len = wanted_size(&req, 256 * MIB, GIB);
 	const char *size = strchr(req.name, '-');
+	zap_fn *zap = find_zap(req.name, size);
 	unsigned long kib = parse_folio(size ? size + 1 : req.name);
 	u64 instructions;
 
-	if (!size)
-		instructions = zap_munmap(len, kib);
-	else if (!strncmp(req.name, "exit-", 5))
-		instructions = zap_exit(len, kib);
-	else if (!strncmp(req.name, "dontneed-", 9))
-		instructions = zap_dontneed(len, kib);
-	else
-		fail("unknown case %s: expected SIZE, exit-SIZE or dontneed-SIZE", req.name);
-
-	metric("instructions", instructions, "instructions");
-	metric("pages", len / PAGE, "pages");
+	settle();
+	instructions = zap(len, kib);
+	report(instructions, len / PAGE);
 	return 0;
 }

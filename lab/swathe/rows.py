@@ -9,6 +9,7 @@ from swathe.errors import CheckFailed
 from swathe.sections import Section
 
 MAIN_METRIC = "instructions"
+COUNTER = "stat."  # what a workload calls a counter of mm/unmap, if it changed
 SKIPPED = 4
 Key = tuple[str, str, str, str, str]
 
@@ -121,8 +122,21 @@ def collect(sections: Sequence[Section]) -> dict[Key, list[float]]:
             raise CheckFailed(f"{bench} {case} ({config}) printed no {MAIN_METRIC}")
         for name, value, unit in found if repeat != "0" else []:
             samples.setdefault((bench, case, name, config, unit), []).append(value)
+    add_still_counters(samples)
     require_equal_repeats(samples)
     return samples
+
+
+def add_still_counters(samples: dict[Key, list[float]]) -> None:
+    """A counter that is not printed did not change: in those repeats it is 0."""
+    repeats = {
+        (bench, case, config): len(values)
+        for (bench, case, metric, config, _), values in samples.items()
+        if metric == MAIN_METRIC
+    }
+    for (bench, case, metric, config, _), values in samples.items():
+        if metric.startswith(COUNTER):
+            values += [0] * (repeats[bench, case, config] - len(values))
 
 
 def require_equal_repeats(samples: dict[Key, list[float]]) -> None:

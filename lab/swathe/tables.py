@@ -8,11 +8,10 @@ from rich import box
 from rich.table import Table
 
 from swathe import goals
-from swathe.rows import MAIN_METRIC, Row
+from swathe.rows import COUNTER, MAIN_METRIC, Row
 
 MILLION = 1_000_000
 PAGES = "pages"
-COUNTER = "stat."
 ABREAST = 5
 # Metrics of which another value means that the kernels did not do the same.
 MAPPING = {"pmd_mapped": "mapped by PMDs", "folio_pages": "folios of"}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A memory cgroup of the workload's own, which can be told to reclaim. */
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include "workload.h"
+
+#define CGROUP	"/sys/fs/cgroup/workload"
+#define RECLAIM_PATH	CGROUP "/memory.reclaim"
+
+/* Bytes charged: all, page cache, and what of it is mapped. */
+struct usage {
+	u64 current;
+	u64 file;
+	u64 mapped;
+};
+
+void enter_cgroup(void);
+void leave_cgroup(void);
+struct usage read_usage(void);
+/* Fail unless a figure fell by what was @asked for, give or take a twentieth. */
+void check_drop(const char *what, u64 before, u64 after, u64 asked);
+
+#endif /* CGROUP_H */

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads that fault pages in: see multifault.h. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "multifault.h"
+#include "workload.h"
+
+static pthread_barrier_t barrier;
+static atomic_bool stop;
+
+/* Write first: a read would fault once more. */
+static void touch(char *byte, unsigned char id)
+{
+	unsigned char found;
+
+	*byte = id;
+	found = READ_ONCE(*byte);
+	if (found && found != id)
+		fail("thread %u wrote %u and read %u", id, id, found);
+}
+
+void *touch_range(void *arg)
+{
+	struct worker *worker = arg;
+
+	pthread_barrier_wait(&barrier);
+	for (size_t i = 0; i < worker->len; i += PAGE)
+		touch(worker->mem + i, worker->id);
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+void *touch_page(void *arg)
+{
+	struct worker *worker = arg;
+
+	pthread_barrier_wait(&barrier);
+	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+		touch(worker->mem, worker->id);
+		sched_yield();
+	}
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+void start_workers(struct worker *workers, unsigned int nr, void *(*fn)(void *))
+{
+	pthread_barrier_init(&barrier, NULL, nr + 1);
+	for (unsigned int i = 0; i < nr; i++) {
+		workers[i].id = i + 1;
+		if (pthread_create(&workers[i].thread, NULL, fn, &workers[i]))
+			fail("cannot make a thread");
+	}
+}
+
+void release_workers(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+void await_workers(void)
+{
+	atomic_store(&stop, true);
+	pthread_barrier_wait(&barrier);
+}
+
+void join_workers(struct worker *workers, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		pthread_join(workers[i].thread, NULL);
+}
