@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From a guest's report to rows and cells."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from swathe import __main__, arch, bench, benches, build, cc, paths, rows, sections
+from swathe import __main__, arch, bench, benches, build, cc, paths, rows, sections, vm
 from swathe.errors import CheckFailed, UsageError
 
 Data = Callable[[str], str]
@@ -138,6 +139,24 @@ def test_a_guest_for_each_kernel_of_each_bench() -> None:
         ("lazyfree", ("stock", "swathe")),
         ("filemap", ("7.3",)),
         ("filemap", ("stock", "swathe")),
+    ]
+
+
+def test_a_bench_boots_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    booted: list[vm.Machine] = []
+
+    def boot(machine: vm.Machine, *_: object) -> vm.Verdict:
+        booted.append(machine)
+        return vm.Verdict(0)
+
+    monkeypatch.setattr(vm, "boot", boot)
+    monkeypatch.setattr(cc, "programs", lambda *_, **__: {"migrate": Path("x"), "zap": Path("y")})
+    request, guests = planned(["zap:4K", "migrate:64K", "--boot", "unmap=1"])
+    for guest in guests:
+        bench.measure_in(request, guest, lambda _: None, threading.Event())
+    assert [machine.boot for machine in booted] == [
+        *[f"{bench.BOOT} unmap=1"] * 2,
+        *[f"{bench.BOOT} numa=fake=2 unmap=1"] * 2,
     ]
 
 

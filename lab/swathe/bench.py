@@ -249,7 +249,8 @@ def measure_in(
     built, text = guest.built, list[str]()
     machine = vm.Machine(
         built.image, built.out, request.cpus, f"{machine_mib(request, guest)}M",
-        f"{disk_mib(request, guest)}M", boot=f"{BOOT} {request.boot}".strip(),
+        f"{disk_mib(request, guest)}M",
+        boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
         timeout=request.timeout, target=built.target, cpu=processor(guest.bench, built.target),
     )  # fmt: skip
     name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])

@@ -23,6 +23,7 @@ class Bench:
     full_disk: str = "2G"
     clears: bool = False  # pages are cleared or copied in the measured call
     own_time: bool = False  # its instructions are those of its processes, not of the whole stretch
+    boot: str = ""  # kernel parameters that this bench alone needs
     sized: bool = False  # takes --mib
     seconds: float = 1  # one run of one case, about: what takes longest begins first
     guests: int = 1  # how many machines its cases may be spread over
@@ -112,6 +113,16 @@ BENCHES = (
         "making threads; clearing pages is included",
         clears=True,
         seconds=3,
+    ),
+    Bench(
+        "migrate",
+        "move_pages() of 128 MiB to another memory node and back, by folio size",
+        ("64K", "1024K", "2048K", "file"),
+        "allocating and filling the pages; copying them is included",
+        clears=True,
+        sized=True,
+        seconds=5,
+        boot="numa=fake=2",
     ),
 )
 

@@ -126,8 +126,8 @@ def measure_in(request: Request, built: build.Result, configs: Sequence[str]) ->
     with scratch("profile") as home:
         machine = vm.Machine(
             built.image, built.out, 1, request.bench.memory, request.bench.disk,
-            boot=bench.BOOT, timeout=request.timeout, target=built.target,
-            cpu=bench.processor(request.bench, built.target),
+            boot=f"{bench.BOOT} {request.bench.boot}".strip(), timeout=request.timeout,
+            target=built.target, cpu=bench.processor(request.bench, built.target),
             options=events.option(home, built.out, built.target, "calls"),
         )  # fmt: skip
         vm.boot(machine, job, f"profile-{request.bench.name}", text.append)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * migrate CASE: move_pages() of 128 MiB (--mib N) from memory node 0 to node 1 and
+ * back: two moves of each page are measured, copying included.
+ *
+ * SIZE: anonymous memory in folios of SIZE, mapped by PTEs
+ * file: a mapped file on XFS, in what large folios reading it made
+ *
+ * The kernel is told one address of each folio: while a folio is on its way it
+ * takes no second one.  Two loads make the round trip; the first one is looked at
+ * where it arrives, the second one is measured.
+ *
+ * Before and after each trip: every page is on its node and reads as written.
+ * folios, folios_there and folios_back say whether the kernel split any on the way:
+ * stock 6.12 unmaps page by page, takes a folio for partially mapped meanwhile, and
+ * splits it when it is moved again.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "migrate.h"
+#include "migrate_nodes.h"
+
+static long move(const struct cargo *cargo, int node)
+{
+	const struct leg *leg = &cargo->to[node];
+
+	return move_pages(cargo->folios, cargo->heads, leg->nodes, leg->status);
+}
+
+static void check_move(const struct cargo *cargo, int node, long left)
+{
+	if (left)
+		fail("of %lu folios for node %d, move_pages() left %ld: %s", cargo->folios, node,
+		     left, strerror(errno));
+	for (unsigned long i = 0; i < cargo->folios; i++)
+		if (cargo->to[node].status[i] != node)
+			fail("folio %lu did not reach node %d: %d", i, node,
+			     cargo->to[node].status[i]);
+}
+
+struct trip {
+	u64 there;	/* instructions */
+	u64 both;
+	unsigned long folios[2];	/* on either node, on arrival */
+};
+
+static struct trip try_trip(const struct cargo *cargo)
+{
+	struct trip trip = { .both = 0 };
+
+	for (int node = 1; node >= 0; node--) {
+		check_move(cargo, node, move(cargo, node));
+		trip.folios[node] = inspect(cargo, node);
+	}
+	return trip;
+}
+
+static struct trip measure_trip(const struct cargo *cargo)
+{
+	u64 start = measure_begin();
+	struct trip trip;
+	long there, back;
+
+	there = move(cargo, 1);
+	trip.there = clock_now() - start;
+	back = move(cargo, 0);
+	trip.both = measure_end(start);
+	check_move(cargo, 1, there);
+	check_move(cargo, 0, back);
+	trip.folios[0] = inspect(cargo, 0);
+	return trip;
+}
+
+int main(int argc, char **argv)
+{
+	struct request req = parse_request(argc, argv,
+					   "migrate 64K…2048K|file [--full] [--mib N]");
+	unsigned long kib = strcmp(req.name, "file") ? parse_folio(req.name) : 0;
+	const size_t len = wanted_size(&req, 128 * MIB, 128 * MIB);
+	struct trip tried, trip;
+	struct cargo cargo;
+
+	need_nodes(len);
+	settle();
+	cargo = load(len, kib, 0);
+	tried = try_trip(&cargo);
+	unload(&cargo);
+	cargo = load(len, kib, 0);
+	trip = measure_trip(&cargo);
+	if (trip.folios[0] != tried.folios[0])
+		fail("%lu folios came back, but %lu the first time", trip.folios[0],
+		     tried.folios[0]);
+
+	report(trip.both, 2 * len / PAGE);
+	metric("there", trip.there, "instructions");
+	metric("back", trip.both - trip.there, "instructions");
+	metric("folios", cargo.folios, "folios");
+	metric("folios_there", tried.folios[1], "folios");
+	metric("folios_back", trip.folios[0], "folios");
+	return 0;
+}

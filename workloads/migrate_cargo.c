@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What migrate moves: see migrate.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "migrate.h"
+#include "datafile.h"
+#include "migrate_nodes.h"
+
+#define FILE_PATH	"/mnt/migrate.data"
+
+static char *load_anon(size_t len, unsigned long kib)
+{
+	char *mem = map_anon(len);
+
+	thp_only(kib);
+	stamp_pages(mem, len, 0);
+	thp_only(4);
+	split_mapping(mem, len);
+	check_folios(mem, len, kib);
+	return mem;
+}
+
+static char *load_file(size_t len)
+{
+	int fd = make_file(FILE_PATH, len);
+	char *mem = map_file(fd, len, MAP_SHARED);
+
+	unlink(FILE_PATH);
+	read_file(fd, len);
+	close(fd);
+	check_contents(mem, len);
+	return mem;
+}
+
+static void *allocate(size_t nr, size_t size)
+{
+	void *mem = calloc(nr, size);
+
+	if (!mem)
+		fail("out of memory");
+	return mem;
+}
+
+static void prepare_leg(struct leg *leg, unsigned long folios, int node)
+{
+	leg->nodes = allocate(folios, sizeof(*leg->nodes));
+	leg->status = allocate(folios, sizeof(*leg->status));
+	for (unsigned long i = 0; i < folios; i++) {
+		leg->nodes[i] = node;
+		leg->status[i] = -ECANCELED;	/* what the kernel is to write over */
+	}
+}
+
+static void list_heads(struct cargo *cargo)
+{
+	unsigned long pages = cargo->len / PAGE, nr = 0;
+	bool *heads = allocate(pages, sizeof(*heads));
+	struct census census = map_folios(cargo->mem, cargo->len, heads);
+
+	if (census.pages != pages || census.folios > pages / 8)
+		fail("%lu of %lu pages are mapped, in %lu folios", census.pages, pages,
+		     census.folios);
+	cargo->folios = census.folios;
+	cargo->heads = allocate(census.folios, sizeof(*cargo->heads));
+	for (unsigned long i = 0; i < pages; i++)
+		if (heads[i])
+			cargo->heads[nr++] = cargo->mem + i * PAGE;
+	free(heads);
+}
+
+struct cargo load(size_t len, unsigned long kib, int node)
+{
+	struct cargo cargo = { .len = len };
+
+	allocate_on(node);
+	cargo.mem = kib ? load_anon(len, kib) : load_file(len);
+	allocate_on(-1);
+	list_heads(&cargo);
+	for (int to = 0; to < 2; to++)
+		prepare_leg(&cargo.to[to], cargo.folios, to);
+	inspect(&cargo, node);
+	return cargo;
+}
+
+unsigned long inspect(const struct cargo *cargo, int node)
+{
+	check_node(cargo->mem, cargo->len, node);
+	check_contents(cargo->mem, cargo->len);
+	return take_census(cargo->mem, cargo->len).folios;
+}
+
+void unload(struct cargo *cargo)
+{
+	munmap(cargo->mem, cargo->len);
+	for (int to = 0; to < 2; to++) {
+		free(cargo->to[to].nodes);
+		free(cargo->to[to].status);
+	}
+	free(cargo->heads);
+}
