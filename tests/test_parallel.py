@@ -100,10 +100,11 @@ TWO_GUESTS = """
 import sys
 from pathlib import Path
 from swathe import __main__, initramfs, parallel, report, vm
+from swathe.arch import X86_64
 
 vm.make_disk = lambda path, size: None
 initramfs.make = lambda *_: Path("x")
-machine = vm.Machine(Path("image"), Path("."), timeout=60)
+machine = vm.Machine(Path("image"), Path("."), timeout=60, target=X86_64)
 
 def boot(name):
     return parallel.Task(
@@ -131,11 +132,11 @@ def test_a_signal_leaves_no_guest_behind(
     with subprocess.Popen(
         [sys.executable, "-c", TWO_GUESTS],
         env=environment,
-        stderr=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     ) as child:
-        for _ in range(200):
-            if len(found := list(tmp_path.glob("pid.*"))) == 2:
+        for _ in range(600):
+            found = list(tmp_path.glob("pid.*"))
+            if len(found) == 2 or child.poll() is not None:
                 break
             time.sleep(0.05)
         assert len(found) == 2
