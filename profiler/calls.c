@@ -34,6 +34,7 @@ struct block {
 	unsigned int symbol;
 	unsigned int ends;	/* INSN_CALL or INSN_RETURN, if it does so */
 	bool enters;		/* begins where its function does */
+	bool first;		/* is what a new task executes first */
 	struct counts adds;
 };
 
@@ -166,6 +167,14 @@ static void follow(struct task *task, const struct block *block)
 	task->last = block;
 }
 
+/* Its structure may have been another task's, which ended. */
+static void forget_calls(struct task *task)
+{
+	task->node = NULL;
+	task->last = NULL;
+	task->depth = 0;
+}
+
 static void add(struct counts *sum, const struct counts *adds)
 {
 	sum->instructions += adds->instructions;
@@ -182,6 +191,8 @@ static void executed(unsigned int index, void *data)
 	if (!active)
 		return;
 	task = task_of(cpu_of(index));
+	if (block->first)
+		forget_calls(task);
 	follow(task, block);
 	add(&task->node->self, &block->adds);
 }
@@ -192,14 +203,13 @@ static void switch_begins(unsigned int index, void *data)
 	cpu_of(index)->switches = true;
 }
 
-static void switch_loads(unsigned int index, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			 void *data)
+static void switch_accesses(unsigned int index, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			    void *data)
 {
 	struct cpu *cpu = cpu_of(index);
 
-	(void)info;
 	(void)data;
-	if (!cpu->switches)
+	if (!cpu->switches || qemu_plugin_mem_is_store(info))
 		return;
 	cpu->switches = false;
 	cpu->runs = vaddr;
@@ -211,8 +221,8 @@ static void watch_switch(struct qemu_plugin_insn *insn, bool first)
 	if (first)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, switch_begins,
 						       QEMU_PLUGIN_CB_NO_REGS, NULL);
-	qemu_plugin_register_vcpu_mem_cb(insn, switch_loads, QEMU_PLUGIN_CB_NO_REGS,
-					 QEMU_PLUGIN_MEM_R, NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, switch_accesses, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 static bool switches_stacks(unsigned int symbol)
@@ -220,6 +230,13 @@ static bool switches_stacks(unsigned int symbol)
 	const char *name = symbol_name(symbol);
 
 	return !strcmp(name, "__switch_to_asm") || !strcmp(name, "cpu_switch_to");
+}
+
+static bool begins_tasks(unsigned int symbol)
+{
+	const char *name = symbol_name(symbol);
+
+	return !strcmp(name, "ret_from_fork_asm") || !strcmp(name, "ret_from_fork");
 }
 
 /* Remote invalidations are one or all besides. */
@@ -253,6 +270,7 @@ static void translated(struct qemu_plugin_tb *tb)
 	block->addr = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
 	block->symbol = symbol_at(block->addr);
 	block->enters = block->addr == symbol_start(block->symbol);
+	block->first = block->enters && begins_tasks(block->symbol);
 	for (i = 0; i < nr; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 

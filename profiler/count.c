@@ -23,12 +23,12 @@ static void executed(unsigned int cpu, void *data)
 		counts[__builtin_ctz(mask)]++;
 }
 
-static void stored(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
 {
 	(void)cpu;
-	(void)info;
 	(void)data;
-	counts[EVENT_IPI] += active && events_sends(vaddr);
+	if (active && qemu_plugin_mem_is_store(info) && events_sends(vaddr))
+		counts[EVENT_IPI]++;
 }
 
 static void watch(struct qemu_plugin_insn *insn)
@@ -40,8 +40,8 @@ static void watch(struct qemu_plugin_insn *insn)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_PLUGIN_CB_NO_REGS,
 						       (void *)mask);
 	if (events_may_send(addr))
-		qemu_plugin_register_vcpu_mem_cb(insn, stored, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_W, NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 static void translated(struct qemu_plugin_tb *tb)

@@ -126,17 +126,17 @@ static const struct mode *find_mode(const char *name)
 
 static bool take_option(const char *arg)
 {
-	const char *value;
+	const char *name = option(arg, "mode"), *symbols = option(arg, "symbols");
+	const char *path = option(arg, "out"), *arch = option(arg, "arch");
 
-	if ((value = option(arg, "mode")))
-		return (mode = find_mode(value));
-	if ((value = option(arg, "symbols")))
-		return symbols_read(value) > 1;
-	if ((value = option(arg, "out")))
-		return (out = fopen(value, "w"));
-	if ((value = option(arg, "arch")))
-		return (is_arm64 = !strcmp(value, "arm64")) || !strcmp(value, "x86_64");
-	return false;
+	if (name)
+		mode = find_mode(name);
+	if (path)
+		out = fopen(path, "w");
+	if (arch)
+		is_arm64 = !strcmp(arch, "arm64");
+	return (name && mode) || (path && out) || (symbols && symbols_read(symbols) > 1) ||
+	       (arch && (is_arm64 || !strcmp(arch, "x86_64")));
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)

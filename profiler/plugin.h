@@ -10,6 +10,7 @@
 #ifndef SWATHE_PROFILER_PLUGIN_H
 #define SWATHE_PROFILER_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,9 +29,12 @@ enum qemu_plugin_cb_flags {
 	QEMU_PLUGIN_CB_NO_REGS,
 };
 
+/*
+ * QEMU 7.2 mixes up reads and writes when it selects what to call (_R gets stores
+ * alone): ask for both, and for what each is.
+ */
 enum qemu_plugin_mem_rw {
-	QEMU_PLUGIN_MEM_R = 1,
-	QEMU_PLUGIN_MEM_W,
+	QEMU_PLUGIN_MEM_RW = 3,
 };
 
 typedef void (*plugin_translated_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
@@ -47,6 +51,7 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, plugi
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, plugin_mem_cb cb,
 				      enum qemu_plugin_cb_flags flags,
 				      enum qemu_plugin_mem_rw rw, void *data);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, plugin_exit_cb cb, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);

@@ -31,6 +31,7 @@ X86 = {
     "__switch_to_asm": 0x7000,
     "__switch_to": 0x7800,
     "schedule": 0x8000,
+    "ret_from_fork_asm": 0x8500,
 }
 ARM64 = {
     "gic_ipi_send_mask": 0x1000,
@@ -135,6 +136,7 @@ def test_x86_events(run: Run, function: str, code: str, event: str) -> None:
     ("function", "code"),
     [
         ("default_send_IPI_single_phys", "893425 w ffffffffff5fd310"),  # not the command register
+        ("default_send_IPI_single_phys", "893425 r ffffffffff5fd300"),  # waits for the last one
         ("other", "893425 w ffffffffff5fd300"),  # no sending function
         ("other", "0f30"),
         ("other", "0f22e1"),
@@ -241,6 +243,20 @@ def test_every_task_has_calls_of_its_own(run: Run) -> None:
     assert found["syscall;try_to_unmap"] == 3
     assert found["syscall;try_to_unmap;schedule"] == 3
     assert not [path for path in found if path.startswith("syscall") and "other" in path]
+
+
+def test_a_new_task_in_a_dead_ones_place(run: Run) -> None:
+    text = switch(0xB000) + marked(
+        block(0x1000, NOP, CALL),
+        block(0x8000, NOP, CALL),
+        switch(0xA000),
+        block(0x8500, NOP),  # ret_from_fork_asm
+        block(0x6100, NOP),
+        switch(0xB000),
+        block(0x8500, NOP),
+        block(0x6100, NOP, NOP, NOP),
+    )
+    assert functions(run, text)["other"] == 4
 
 
 def test_cpus_do_not_return_for_each_other(run: Run) -> None:

@@ -11,8 +11,8 @@ UNMAP_ROOTS = frozenset(
     {"try_to_unmap", "try_to_migrate", "remove_migration_ptes", "unmap_page_range"}
     | {"__zap_vma_range"}  # Linux 7: unmap_page_range() is inlined into it
 )
-# Whatever these call writes the pages to where they are kept. Linux 7 inlines pageout().
-WRITE_ROOTS = frozenset({"pageout", "writeout", "swap_writepage", "swap_writeout"})
+# Whatever these call writes pages to swap. Not pageout(): Linux 7 has it inlined into its caller.
+WRITE_ROOTS = frozenset({"swap_writepage", "swap_writeout"})
 
 Path = tuple[str, ...]
 

@@ -24,7 +24,7 @@ struct qemu_plugin_insn {
 	uint64_t addr, vaddr;
 	uint8_t bytes[16];
 	size_t len;
-	enum qemu_plugin_mem_rw does, wants;
+	char does;	/* r or w */
 	struct call calls[MAX_CALLS];
 	size_t nr_calls;
 	plugin_mem_cb mem;
@@ -77,9 +77,15 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, plugin_mem_
 				      enum qemu_plugin_mem_rw rw, void *data)
 {
 	(void)flags;
+	if (rw != QEMU_PLUGIN_MEM_RW)
+		abort();
 	insn->mem = cb;
-	insn->wants = rw;
 	insn->mem_data = data;
+}
+
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
+{
+	return info == 'w';
 }
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
@@ -124,7 +130,7 @@ static void add_insn(struct qemu_plugin_tb *tb, char *line)
 	if (tb->nr > 16 ||
 	    sscanf(line, "%lx %32s %c %lx", &insn->addr, hex, &how, &insn->vaddr) < 2)
 		abort();
-	insn->does = how == 'w' ? QEMU_PLUGIN_MEM_W : how == 'r' ? QEMU_PLUGIN_MEM_R : 0;
+	insn->does = how;
 	for (; sscanf(hex + 2 * insn->len, "%2x", &byte) == 1; insn->len++)
 		insn->bytes[insn->len] = byte;
 }
@@ -138,8 +144,8 @@ static void execute(struct qemu_plugin_tb *tb)
 
 		for (size_t j = 0; j < insn->nr_calls; j++)
 			insn->calls[j].fn(tb->cpu, insn->calls[j].data);
-		if (insn->mem && insn->does == insn->wants)
-			insn->mem(tb->cpu, 0, insn->vaddr, insn->mem_data);
+		if (insn->mem && insn->does)
+			insn->mem(tb->cpu, insn->does, insn->vaddr, insn->mem_data);
 	}
 }
 
