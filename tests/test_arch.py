@@ -150,11 +150,16 @@ def test_workloads_are_cross_compiled(
     assert caught.value.job.files["/bin/lazyfree"] == Path(ARM64.compiler)
 
 
-def test_the_plugin_decodes_what_the_machine_executes(built: build.Request, fake: Fake) -> None:
+@pytest.mark.parametrize(("command", "mode"), [(measure_one, "count"), (profile_one, "calls")])
+def test_the_plugin_decodes_what_the_machine_executes(
+    built: build.Request, command: Callable[[build.Request], None], mode: str, fake: Fake
+) -> None:
     fake(ARM64.qemu, "echo QEMU emulator version 7.2")
     with pytest.raises(Booted) as caught:
-        profile_one(built)
-    assert caught.value.machine.options[1].endswith(",arch=arm64")
+        command(built)
+    option = caught.value.machine.options[1]
+    assert f",mode={mode}," in option
+    assert option.endswith(",arch=arm64")
 
 
 def test_programs_are_kept_by_compiler(tmp_path: Path, fake: Fake) -> None:

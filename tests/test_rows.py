@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, arch, bench, benches, build, cc, paths, rows, sections, vm
+from swathe import __main__, arch, bench, benches, build, cc, events, paths, rows, sections, vm
 from swathe.errors import CheckFailed, UsageError
 
 Data = Callable[[str], str]
@@ -150,6 +150,8 @@ def test_a_bench_boots_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> No
         return vm.Verdict(0)
 
     monkeypatch.setattr(vm, "boot", boot)
+    monkeypatch.setattr(events, "option", lambda *_: ())
+    monkeypatch.setattr(events, "parse", lambda _: [])
     monkeypatch.setattr(cc, "programs", lambda *_, **__: {"migrate": Path("x"), "zap": Path("y")})
     request, guests = planned(["zap:4K", "migrate:64K", "--boot", "unmap=1"])
     for guest in guests:

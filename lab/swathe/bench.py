@@ -31,6 +31,7 @@ from swathe import (
     build,
     cc,
     environment,
+    events,
     initramfs,
     parallel,
     rows,
@@ -43,7 +44,7 @@ from swathe import (
 )  # fmt: skip
 from swathe.arch import Arch
 from swathe.errors import CheckFailed, UsageError
-from swathe.paths import BUILD, WORKLOADS, write_atomically
+from swathe.paths import BUILD, WORKLOADS, scratch, write_atomically
 from swathe.rows import Row, Series
 
 RESULTS = BUILD / "results"
@@ -168,6 +169,7 @@ def measure(request: Request) -> Result:
     guests = plan(request, kernels)
     for guest in guests:  # what is compiled and packed is ready before any of them boots
         initramfs.make(guest_job(request, guest), guest.built.out, guest.built.target)
+        events.plugin(guest.built.target)
     reports = measure_all(request, guests)
     memory = max(machine_mib(request, guest) for guest in guests)
     return Result(
@@ -245,21 +247,31 @@ def watched(
 def measure_in(
     request: Request, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
 ) -> list[sections.Section]:
-    """One boot: what its programs reported."""
-    built, text = guest.built, list[str]()
-    machine = vm.Machine(
+    """One boot: what its programs reported, and the events that were counted meanwhile."""
+    text = list[str]()
+    name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
+    with scratch("events") as home:
+        verdict = vm.boot(
+            machine(request, guest, home), guest_job(request, guest), name,
+            tally(text, show_count), stop,
+        )  # fmt: skip
+        found = sections.parse("".join(text))
+        if verdict.shell_status:
+            last = found[-1].words if found else ("the first program",)
+            raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
+        return events.attach(found, events.parse(events.written(home)))
+
+
+def machine(request: Request, guest: Guest, home: Path) -> vm.Machine:
+    """What the guest runs on; its events are counted in home."""
+    built = guest.built
+    return vm.Machine(
         built.image, built.out, request.cpus, f"{machine_mib(request, guest)}M",
         f"{disk_mib(request, guest)}M",
         boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
         timeout=request.timeout, target=built.target, cpu=processor(guest.bench, built.target),
+        options=events.option(home, built.out, built.target),
     )  # fmt: skip
-    name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
-    verdict = vm.boot(machine, guest_job(request, guest), name, tally(text, show_count), stop)
-    found = sections.parse("".join(text))
-    if verdict.shell_status:
-        last = found[-1].words if found else ("the first program",)
-        raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
-    return found
 
 
 def guest_job(request: Request, guest: Guest) -> initramfs.Job:

@@ -37,11 +37,15 @@ def written(home: Path) -> Path:
     return home / "counted"
 
 
+def plugin(target: Arch) -> Path:
+    """The plugin for the QEMU that runs this architecture."""
+    return cc.plugin(PROFILER, vm.plugin_api(vm.version(target.qemu)))
+
+
 def option(home: Path, out: Path, target: Arch, mode: str = "count") -> tuple[str, ...]:
     """QEMU's option that loads the plugin, for the kernel built in out."""
     (home / "symbols").write_text(symbols(out))
-    plugin = cc.plugin(PROFILER, vm.plugin_api(vm.version(target.qemu)))
-    words = (plugin, f"mode={mode}", f"symbols={home / 'symbols'}", f"out={written(home)}")
+    words = (plugin(target), f"mode={mode}", f"symbols={home / 'symbols'}", f"out={written(home)}")
     return "-plugin", ",".join([*map(str, words), f"arch={target.name}"])
 
 

@@ -128,7 +128,7 @@ def telling(case: Case, metric: str, configs: Sequence[str]) -> bool:
     if metric in (MAIN_METRIC, PAGES) or metric.startswith(COUNTER):
         return False
     values = [value for c in configs if (value := case.value(metric, c)) is not None]
-    return len(set(values)) > 1 or (bool(values) and case.goal(metric) is not None)
+    return len(set(map(plain, values))) > 1 or (bool(values) and case.goal(metric) is not None)
 
 
 def metrics_table(
