@@ -18,16 +18,8 @@ from swathe.tap import Test, Verdict
 SABOTAGE = OVERLAY / "mm/unmap/sabotage.c"
 WAY = re.compile(r'^\t\[UNMAP_SABOTAGE_\w+\]\s*= "(\w+)",$', re.MULTILINE)
 # What breaks a promise without changing a byte: memx cannot see it, system-call tests do.
-NOT_DATA = {
-    "extra_ref": "the memory stays, and stays right: lazyfree tests it",
-    "table_end": "what lies behind a table does not continue a run by chance: KUnit puts it there",
-}
+NOT_DATA = {"extra_ref": "the memory stays, and stays right: lazyfree tests it"}
 MINUTES = 2
-# Not zram: see docs/stock-bugs.md.
-SWAP_ON_DISK = (
-    "fallocate -l 512M /mnt/swap && mkswap /mnt/swap >/dev/null && swapon /mnt/swap || exit 9",
-    "swapoff /dev/zram0",
-)
 BOOT_LIMIT = 120
 
 
@@ -57,7 +49,7 @@ def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
     job = initramfs.Job(
         ["/bin/sh", "/seeded.sh"],
         {"/bin/memx": program},
-        {"/seeded.sh": sections.script([*SWAP_ON_DISK, f"report memx -- {command}"])},
+        {"/seeded.sh": sections.script([f"report memx -- {command}"])},
     )
     tests = []
     for way in ways():

@@ -88,7 +88,6 @@ struct world {
 	__u32 stamp;
 	bool child, frozen;	/* in a fork; no object may change */
 	bool soft_dirty_works;
-	bool free_after_fork;	/* see may_free() */
 	int uffd, pagemap;
 };
 
@@ -161,13 +160,5 @@ void model_fork(void);				/* in the child */
 /* memx_neutral.c: what other threads do all the time. */
 void disturb(unsigned int *state);
 void release_pins(void);
-void pin_range(struct range range, __u32 step);
-
-/* memx_map.c: new anonymous memory that can be written. */
-void map_fresh(struct range range);
-
-/* memx_content.c: what sharing half a folio with a child leads to. */
-void half_shared(struct range range);
-void write_all(struct range range);
 
 #endif /* MEMX_H */

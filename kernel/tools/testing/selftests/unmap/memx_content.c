@@ -113,15 +113,13 @@ static void dontneed_pieces(struct range range)
 /*
  * Linux 6.12 drops pages that a process never freed: read from zram into a page
  * that nothing marks as dirty, then shared by fork(), they go when the other process
- * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): where zram is the
- * swap, memory that was forked is not freed.
+ * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): not here.
  */
 static bool may_free(struct range part)
 {
 	const struct page_model *page = model(part.first);
 
-	if (page->backing != ANON || page->locked || !readable(page) ||
-	    (page->forked && !world.free_after_fork))
+	if (page->backing != ANON || page->locked || page->forked || !readable(page))
 		return false;
 	check_range(part);	/* nothing may be half decided */
 	return true;
@@ -152,26 +150,6 @@ static void lazyfree_and_reclaim(struct range range)
 			write_page(nr);
 	}
 	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
-}
-
-void write_all(struct range range)
-{
-	for (__u32 i = 0; i < range.nr; i++)
-		if (writable(model(range.first + i)))
-			write_page(range.first + i);
-}
-
-/*
- * A range of which a child shares one half: freed, its reclaim made to fail, and
- * written.  A page put back with more rights than it had shows in the child.
- */
-void half_shared(struct range range)
-{
-	lazyfree(range);
-	pin_range(range, 5);
-	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
-	release_pins();
-	write_all(range);
 }
 
 static void copied(struct page_model *page)

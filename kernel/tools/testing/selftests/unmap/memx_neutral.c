@@ -122,20 +122,16 @@ void release_pins(void)
 		unpin_slot(i);
 }
 
-void pin_range(struct range range, __u32 step)
+static void pin_pages(struct range range)
 {
 	int slot = pick(4);
+	__u32 step = 1 + pick(4);
 
 	unpin_slot(slot);
 	pinned[slot] = pin_open(&pins[slot]);
 	for (__u32 i = 0; pinned[slot] && i < range.nr && i < 64; i += step)
 		if (readable(model(range.first + i)))
 			pin_page(&pins[slot], address(range.first + i));
-}
-
-static void pin_pages(struct range range)
-{
-	pin_range(range, 1 + pick(4));
 }
 
 static void unpin_pages(struct range range)

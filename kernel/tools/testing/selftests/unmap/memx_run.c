@@ -182,20 +182,12 @@ static void make_objects(void)
 	}
 }
 
-static bool zram_is_swap(void)
-{
-	char text[512];
-
-	return !read_text("/proc/swaps", text, sizeof(text)) || strstr(text, "zram");
-}
-
 static void make_world(int proc)
 {
 	world.seed = mix(options.seed ^ mix(proc));
 	world.arena = ARENA;
 	world.pages = calloc(ARENA_PAGES, sizeof(struct page_model));
 	world.uffd = -1;
-	world.free_after_fork = !zram_is_swap();
 	make_objects();
 	catch_faults();
 }
@@ -223,12 +215,7 @@ static void end_world(long long before)
 /* Operations. */
 
 static void fork_operation(struct range range);
-static void fork_half(struct range range);
-static struct operation fork_operations[] = {
-	{ "fork", 3, fork_operation },
-	{ "fork_half", 2, fork_half },
-	{ }
-};
+static struct operation fork_operations[] = { { "fork", 3, fork_operation }, { } };
 
 static const struct operation *kinds[NR_KINDS];
 static unsigned int nr_kinds, all_weights;
@@ -330,32 +317,6 @@ static void fork_operation(struct range range)
 		forked = 0;
 		world.frozen = false;
 	}
-}
-
-/* Of each sixteen pages the first eight stay out of children, or no longer do. */
-static void keep_half(struct range range, bool kept)
-{
-	for (__u32 i = 0; i < range.nr; i += 16) {
-		worked(madvise(address(range.first + i), 8 * PAGE,
-			       kept ? MADV_DONTFORK : MADV_DOFORK), "madvise(fork)", "");
-		for (__u32 j = 0; j < 8; j++)
-			model(range.first + i + j)->nofork = kept;
-	}
-}
-
-/* A child that shares half of some folios, which are then freed, kept and written. */
-static void fork_half(struct range range)
-{
-	if (world.child || !world.free_after_fork)
-		return;
-	range.first &= ~15U;
-	range.nr = 16;
-	map_fresh(range);
-	write_all(range);
-	keep_half(range, true);
-	fork_operation(range);
-	keep_half(range, false);
-	half_shared(range);
 }
 
 static void *disturbing(void *seed)
