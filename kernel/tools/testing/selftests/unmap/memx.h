@@ -154,8 +154,16 @@ void check_page(__u32 page);
 void check_range(struct range range);
 void check_world(void);
 void object_changed(int object, __u32 index, __u32 nr);
+void check_marks_of(struct range range);
 void model_share(void);
 void model_fork(void);				/* in the child */
+
+/* memx_map.c: new anonymous memory that can be written. */
+void map_fresh(struct range range);
+
+/* memx_content.c */
+void write_all(struct range range);
+void lazyfree(struct range range);
 
 /* memx_neutral.c: what other threads do all the time. */
 void disturb(unsigned int *state);

@@ -113,7 +113,8 @@ static void dontneed_pieces(struct range range)
 /*
  * Linux 6.12 drops pages that a process never freed: read from zram into a page
  * that nothing marks as dirty, then shared by fork(), they go when the other process
- * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): not here.
+ * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): not here, nor where swap is on
+ * a disk, where it was seen, too.
  */
 static bool may_free(struct range part)
 {
@@ -125,7 +126,7 @@ static bool may_free(struct range part)
 	return true;
 }
 
-static void lazyfree(struct range range)
+void lazyfree(struct range range)
 {
 	for_each_stretch(part, range) {
 		if (!may_free(part))
@@ -150,6 +151,13 @@ static void lazyfree_and_reclaim(struct range range)
 			write_page(nr);
 	}
 	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
+}
+
+void write_all(struct range range)
+{
+	for (__u32 i = 0; i < range.nr; i++)
+		if (writable(model(range.first + i)))
+			write_page(range.first + i);
 }
 
 static void copied(struct page_model *page)

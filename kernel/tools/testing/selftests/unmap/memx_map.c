@@ -32,15 +32,23 @@ static void map(struct range range, int prot, int flags, int fd, __u32 index)
 	clear_models(range);
 }
 
-static void map_anon(struct range range)
+static void map_memory(struct range range, int prot)
 {
-	int prot = pick_protection();
-
 	map(range, prot, MAP_PRIVATE | MAP_ANONYMOUS | (chance(8) ? MAP_POPULATE : 0), -1, 0);
 	for (__u32 i = 0; i < range.nr; i++) {
 		model(range.first + i)->backing = ANON;
 		model(range.first + i)->prot = prot;
 	}
+}
+
+static void map_anon(struct range range)
+{
+	map_memory(range, pick_protection());
+}
+
+void map_fresh(struct range range)
+{
+	map_memory(range, PROT_READ | PROT_WRITE);
 }
 
 static void map_object(struct range range, bool shared)

@@ -209,14 +209,14 @@ static void check_marks(__u32 nr, __u64 entry)
 		       (unsigned long long)entry);
 }
 
-static void check_all_marks(void)
+void check_marks_of(struct range range)
 {
 	static __u64 entries[ARENA_PAGES];
 
-	pagemap_range(world.arena, entries, ARENA_PAGES);
-	for (__u32 i = 0; i < ARENA_PAGES; i++)
-		if (model(i)->backing != UNMAPPED)
-			check_marks(i, entries[i]);
+	pagemap_range(address(range.first), entries, range.nr);
+	for (__u32 i = 0; i < range.nr; i++)
+		if (model(range.first + i)->backing != UNMAPPED)
+			check_marks(range.first + i, entries[i]);
 }
 
 /* Neither more pages than are mapped, nor more tables than the arena has. */
@@ -237,7 +237,7 @@ static void check_bounds(void)
 void check_world(void)
 {
 	check_range((struct range){ 0, ARENA_PAGES });
-	check_all_marks();
+	check_marks_of((struct range){ 0, ARENA_PAGES });
 	check_bounds();
 }
 

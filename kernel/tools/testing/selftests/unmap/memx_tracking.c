@@ -34,6 +34,25 @@ static void clear_soft_dirty(struct range range)
 		model(i)->soft_dirty = false;
 }
 
+/*
+ * Folios of which some pages were written after they were freed: reclaim takes their
+ * entries out, sees that, and puts them back as they were.
+ */
+static void marks_put_back(struct range range)
+{
+	range.first &= ~15U;
+	range.nr = 16;
+	map_fresh(range);
+	write_all(range);
+	clear_soft_dirty(range);
+	lazyfree(range);
+	for (__u32 n = 1 + pick(4); n; n--)
+		write_all((struct range){ range.first + pick(range.nr), 1 });
+	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
+	check_marks_of(range);
+	check_range(range);
+}
+
 /* Writes to protected pages go through and take the protection away: no handler. */
 static int open_uffd(void)
 {
@@ -133,6 +152,7 @@ static void unmergeable(struct range range)
 
 struct operation tracking_operations[] = {
 	{ "clear_soft_dirty", 3, clear_soft_dirty },
+	{ "marks_put_back", 4, marks_put_back },
 	{ "write_protect", 12, write_protect },
 	{ "stop_tracking", 1, stop_tracking },
 	{ "mergeable", 3, mergeable },
