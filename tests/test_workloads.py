@@ -122,3 +122,33 @@ def test_a_size_in_mib_is_an_even_number(programs: dict[str, Path], size: str) -
 def test_some_have_one_size_only(programs: dict[str, Path]) -> None:
     status, output = run(programs["ptetables"], "lazyfree", "--mib", "2")
     assert (status, "--mib" in output) == (1, True)
+
+
+ROLLUP = paths.BUILD / "smaps_rollup"
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that looks for PMDs in a file of ours."""
+    source = tmp_path_factory.mktemp("checker") / "checker.c"
+    source.write_text('#include "workload.h"\nint main(void) { check_ptes(); return 0; }\n')
+    parts = [paths.WORKLOADS / f"{name}.c" for name in ("census", "request", "text")]
+    flags = [f'-DSMAPS_ROLLUP="{ROLLUP}"', f"-I{paths.WORKLOADS}"]
+    return cc.compile_program([source, *parts], flags)
+
+
+@pytest.mark.parametrize("kind", ["AnonHugePages", "ShmemPmdMapped", "FilePmdMapped"])
+def test_what_a_pmd_maps_is_a_failure(checker: Path, kind: str) -> None:
+    rollup = "Rss: 4096 kB\nAnonHugePages: 0 kB\nShmemPmdMapped: 0 kB\nFilePmdMapped: 0 kB\n"
+    ROLLUP.write_text(rollup)
+    assert run(checker) == (0, "")
+    ROLLUP.write_text(rollup.replace(f"{kind}: 0", f"{kind}: 2048"))
+    status, output = run(checker)
+    assert (status, output.startswith(f"{kind}: 2048 kB")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "source", ["filemap", "pageout_rate", "ptetables_files", "migrate_cargo", "anon"]
+)
+def test_what_maps_large_folios_looks_for_pmds(source: str) -> None:
+    assert "\tcheck_ptes();\n" in (paths.WORKLOADS / f"{source}.c").read_text()

@@ -105,6 +105,5 @@ void split_mapping(char *mem, size_t len)
 		if (mprotect(mem + i, PAGE, PROT_READ) ||
 		    mprotect(mem + i, PAGE, PROT_READ | PROT_WRITE))
 			fail("mprotect failed: %s", strerror(errno));
-	if (read_field("/proc/self/smaps_rollup", "AnonHugePages:"))
-		fail("some folios are still mapped by one entry");
+	check_ptes();
 }

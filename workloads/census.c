@@ -12,6 +12,10 @@
 #define PM_PFN_MASK	(BIT_ULL(55) - 1)
 #define KPF_COMPOUND_TAIL	BIT_ULL(16)
 
+#ifndef SMAPS_ROLLUP
+#define SMAPS_ROLLUP	"/proc/self/smaps_rollup"
+#endif
+
 #define BATCH	512
 
 static int open_proc(const char *path)
@@ -107,6 +111,21 @@ struct census map_folios(const void *start, size_t len, bool *heads)
 void check_folios(const void *start, size_t len, unsigned long kib)
 {
 	walk_folios(start, len, kib * 1024 / PAGE, NULL);
+}
+
+void check_ptes(void)
+{
+	static const char * const kinds[] = {
+		"AnonHugePages:", "ShmemPmdMapped:", "FilePmdMapped:",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		u64 kib = read_field(SMAPS_ROLLUP, kinds[i]);
+
+		if (kib)
+			fail("%s %llu kB: mapped by PMDs, not to be compared with PTEs", kinds[i],
+			     (unsigned long long)kib);
+	}
 }
 
 static void count_entry(u64 entry, unsigned long index, void *arg)

@@ -33,6 +33,7 @@ static struct census touch(const char *mem, size_t len)
 
 	for (size_t i = 0; i < len; i += PAGE)
 		READ_ONCE(mem[i]);
+	check_ptes();
 	census = take_census(mem, len);
 	if (census.pages != len / PAGE)
 		fail("only %lu of %zu pages are mapped", census.pages, len / PAGE);

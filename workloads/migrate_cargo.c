@@ -61,6 +61,7 @@ static void list_heads(struct cargo *cargo)
 	bool *heads = allocate(pages, sizeof(*heads));
 	struct census census = map_folios(cargo->mem, cargo->len, heads);
 
+	check_ptes();
 	if (census.pages != pages || census.folios > pages / 8)
 		fail("%lu of %lu pages are mapped, in %lu folios", census.pages, pages,
 		     census.folios);

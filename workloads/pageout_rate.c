@@ -49,6 +49,7 @@ static __noreturn void run_child(unsigned int nr, unsigned long rounds, u64 *res
 	snprintf(path, sizeof(path), "/mnt/pageout_rate.%u", nr);
 	mem = map_file(make_file(path, SIZE), SIZE, MAP_PRIVATE);
 	check_contents(mem, SIZE);
+	check_ptes();
 	advise(mem, SIZE, MADV_PAGEOUT);
 	child_prepared();
 

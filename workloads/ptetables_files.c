@@ -23,6 +23,7 @@ void make_shared(struct range *r)
 	if (r->mem == MAP_FAILED)
 		fail("cannot map shared memory: %s", strerror(errno));
 	touch(r);
+	check_ptes();
 }
 
 void punch_hole(struct range *r)
@@ -77,4 +78,5 @@ void make_mapped_file(struct range *r)
 			READ_ONCE(r->mem[i + page]);
 		check_folios(r->mem + i, FOLIO, FOLIO_KIB);
 	}
+	check_ptes();
 }

@@ -120,6 +120,8 @@ void need_memory(size_t len);
 /* Have what huge folios the range has mapped by PTEs. */
 void split_mapping(char *mem, size_t len);
 
+/* Fail if a PMD maps any memory of this process: kernels differ in when one does. */
+void check_ptes(void);
 struct census take_census(const void *start, size_t len);
 /* The same, and for each page whether it starts a folio. */
 struct census map_folios(const void *start, size_t len, bool *heads);
