@@ -8,6 +8,7 @@ nodes and gives the same archive for the same content.
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,6 +139,8 @@ def pack(tool: Path, stage: Path, archive: Path) -> None:
         raise CheckFailed(f"making the initramfs failed: {proc.last_line(done.output)}")
     archive.parent.mkdir(parents=True, exist_ok=True)
     packed.rename(archive)
-    old = sorted(archive.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
-    for path in old[:-KEPT]:
-        path.unlink()
+    # Another guest's thread or process may be removing the same ones.
+    with suppress(FileNotFoundError):
+        old = sorted(archive.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
+        for path in old[:-KEPT]:
+            path.unlink()
