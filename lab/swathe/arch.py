@@ -11,8 +11,8 @@ class Arch:
 
     console is what the kernel's command line needs for a console and for an end:
     a reset under -no-reboot ends the machine. uniprocessor is for exact guests with
-    one CPU. packages are those beyond the launcher's own; foreign says that its
-    programs are none of this machine's.
+    one CPU, parallel for those that are not exact. packages are those beyond the
+    launcher's own; foreign says that its programs are none of this machine's.
 
     long_strings is the -cpu to measure with where pages are cleared or copied in the
     measured call, short_strings elsewhere: the same figures, sooner.
@@ -27,6 +27,7 @@ class Arch:
     machine: str
     console: str
     uniprocessor: str = ""
+    parallel: str = ""
     long_strings: str = "max"
     short_strings: str = "max"
     packages: tuple[str, ...] = ()
@@ -46,6 +47,8 @@ X86_64 = Arch(
     # from translated code, and ten of a boot's twelve seconds. The PIT serves as well.
     # Linux 6.12 patches its lock prefixes away where it finds a single CPU: they must be counted.
     uniprocessor="nolapic_timer noreplace-smp",
+    # On a busy host no tick may come while the kernel looks whether its timer works: it panics.
+    parallel="no_timer_check",
     # Without enhanced "rep stosb", clearing a page is 512 iterations instead of 4096.
     short_strings="max,-erms,-fsrm",
 )

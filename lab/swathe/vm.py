@@ -54,7 +54,9 @@ class Machine:
     def parameters(self) -> str:
         """The kernel's command line."""
         alone = self.target.uniprocessor if self.exact and self.cpus == 1 else ""
-        return " ".join(filter(None, (self.target.console, COMMAND_LINE, alone, self.boot)))
+        busy = "" if self.exact else self.target.parallel
+        words = (self.target.console, COMMAND_LINE, alone, busy, self.boot)
+        return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True)
