@@ -157,6 +157,16 @@ def test_no_kunit_suite_is_a_failure() -> None:
     assert tap.count(guesttests.read("", REQUEST)).failed == 1
 
 
+def test_suites_of_others_do_not_stand_for_ours(data: Callable[[str], str]) -> None:
+    text = f"@ kunit slub_test\n{data('kunit.log')}\n? 0\n"
+    assert tap.count(guesttests.read(text, REQUEST)) == tap.Count(4, 1, 1)
+    assert tap.count(guesttests.read(text.replace("slub_test", "unmap_run"), REQUEST)).failed == 0
+
+
+def test_all_suites_are_read() -> None:
+    assert "for suite in /sys/kernel/debug/kunit/*; do" in guesttests.guest_lines(True, ())
+
+
 def test_a_lost_machine_lists_what_passed(
     data: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
