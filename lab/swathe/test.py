@@ -5,11 +5,16 @@
     hooks    golden tests of every semantic patch
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
+    kselftests
+             the kernel's own tests of mm, unchanged, in two guests: the
+             verdicts with swathe off and on must be the same
 
 The last line says how many tests passed, failed and were skipped.
 
     ./swathe test                       everything
     ./swathe test hooks putback         one part, and one system-call test
+    ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
+    ./swathe test mm/cow mm/migration   two of them
     ./swathe test --sabotage LIST       break the code on purpose: it must fail
 """
 
@@ -18,11 +23,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from swathe import build, guesttests, hooktests, labtests, run, tap, ui
+from swathe import build, guesttests, hooktests, kselflist, kselftests, labtests, run, tap, ui
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-PARTS = ("lab", "hooks", "kunit", "guest")
+PARTS = ("lab", "hooks", "kunit", "guest", kselflist.PART)
+# The kernel's own tests join as soon as all their failures in stock are explained.
+DEFAULT = PARTS[:-1]
 TIMEOUT = 1800
 
 
@@ -33,6 +40,7 @@ class Request:
     lab: bool
     hooks: bool
     guest: guesttests.Request
+    kselftests: kselftests.Request
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +51,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--debug", action="store_const", dest="flavor", const="debug",
         default=argparse.SUPPRESS, help="the same as --flavor debug, which is the default",
     )  # fmt: skip
+    parser.add_argument("--full", action="store_true", help="the kernel's slow tests, too")
     parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
@@ -53,24 +62,29 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def wanted_programs(names: Iterable[str]) -> list[str]:
     """The system-call tests that names mean; "guest" means all."""
     known = guesttests.names()
-    odd = sorted(set(names) - set(PARTS) - set(known))
+    odd = sorted(set(names) - set(PARTS) - set(known) - set(kselflist.programs()))
     if odd:
         raise UsageError(
-            f"there is no test {odd[0]!r}; there are the parts {', '.join(PARTS)} "
-            f"and the system-call tests {', '.join(known)}"
+            f"there is no test {odd[0]!r}; there are the parts {', '.join(PARTS)}, "
+            f"the system-call tests {', '.join(known)}, and the kernel's own "
+            f"(such as mm/cow) of {kselflist.FILE.name}"
         )
     return [name for name in known if "guest" in names or name in names]
 
 
 def request_from(args: argparse.Namespace) -> Request:
-    names = args.names or (["kunit", "guest"] if args.sabotage else PARTS)
+    names = args.names or (["kunit", "guest"] if args.sabotage else DEFAULT)
     programs = wanted_programs(names)
     boot = f"{args.boot} unmap.sabotage={args.sabotage}" if args.sabotage else args.boot
     guest = guesttests.Request(
         build.request_from(args, pristine=False), "kunit" in names, tuple(programs),
         args.cpus, args.timeout, boot.strip(),
     )  # fmt: skip
-    return Request("lab" in names, "hooks" in names, guest)
+    own = kselftests.Request(
+        guest.kernel, kselflist.load().chosen(names, args.full), args.cpus, boot.strip(),
+        whole=kselflist.PART in names,
+    )  # fmt: skip
+    return Request("lab" in names, "hooks" in names, guest, own)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -82,6 +96,8 @@ def main(args: argparse.Namespace) -> int:
         found += announce("hooks", hooktests.run())
     if request.guest.kunit or request.guest.programs:
         found += announce("kernel", guesttests.run(request.guest))
+    if request.kselftests.entries:
+        found += announce(kselflist.PART, kselftests.run(request.kselftests))
     count = tap.count(found)
     ui.result(str(count))
     return 0 if count.ok else 1

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Two runs of each of the kernel's own tests: are they the same, and what fails in stock?"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from swathe import environment, ui, verdicts
+from swathe.kselflist import FILE, PART, Catalogue
+from swathe.paths import BUILD, write_atomically
+from swathe.tap import Test, Verdict
+from swathe.verdicts import Outcome
+
+RESULTS = BUILD / "results"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both runs of one program; None where it did not end."""
+
+    name: str
+    off: Outcome | None
+    on: Outcome | None
+
+
+def unexplained(pair: Pair, catalogue: Catalogue) -> list[verdicts.Case]:
+    """What fails in stock without a known reason; a status needs none if a case has failed."""
+    assert pair.off is not None
+    inner = [case for case in pair.off.inner if case.verdict is Verdict.FAILED]
+    end = pair.off.end
+    explained = inner and end.detail == "status 1"
+    failed = [*inner, *([end] if end.verdict is Verdict.FAILED and not explained else [])]
+    return [case for case in failed if not catalogue.reason(pair.name, case.name)]
+
+
+def unsteady(pair: Pair, name: str, catalogue: Catalogue) -> bool:
+    known = catalogue.reason(pair.name, name)
+    return bool(known and known.unsteady)
+
+
+def judge(pair: Pair, catalogue: Catalogue) -> list[Test]:
+    """One test for the comparison, and one for each failure that nobody has explained."""
+    full = f"{PART} {pair.name}"
+    if pair.off is None or pair.on is None:
+        where = "off" if pair.off is None else "on"
+        return [Test(full, Verdict.FAILED, f"it did not end with swathe {where}")]
+    found = [
+        Test(f"{full}: {case.name}", Verdict.FAILED,
+             f"fails in stock, too ({case.detail or 'silent'}): {FILE.name} has no reason for it")
+        for case in unexplained(pair, catalogue)
+    ]  # fmt: skip
+    differing = [
+        item for item in verdicts.differences(pair.off, pair.on)
+        if not unsteady(pair, item.name, catalogue)
+    ]  # fmt: skip
+    if differing:
+        return [Test(full, Verdict.FAILED, "; ".join(map(str, differing))), *found]
+    if pair.off.skipped:
+        detail = next((case.detail for case in pair.off.cases if case.detail), "it skips itself")
+        return [Test(full, Verdict.SKIPPED, detail), *found]
+    return [Test(full, Verdict.PASSED), *found]
+
+
+def tell_passing(pair: Pair, catalogue: Catalogue) -> None:
+    """Known failures that did not happen."""
+    if pair.off is None:
+        return
+    failed = [case.name for case in pair.off.cases if case.verdict is Verdict.FAILED]
+    for known in catalogue.known:
+        idle = known.test == pair.name and not any(known.means(pair.name, n) for n in failed)
+        if idle and not known.unsteady:
+            ui.result(f"known to fail, but passes: {pair.name}: {known.case} ({known.reason})")
+
+
+def row(pair: Pair, catalogue: Catalogue) -> list[str]:
+    """One line of the table."""
+
+    def side(outcome: Outcome | None) -> list[str]:
+        return [outcome.summary(), f"{outcome.seconds:.0f}"] if outcome else ["did not end", ""]
+
+    first = judge(pair, catalogue)[0].verdict
+    word = {Verdict.PASSED: "same", Verdict.SKIPPED: "same", Verdict.FAILED: "**differs**"}[first]
+    (off, off_time), (on, on_time) = side(pair.off), side(pair.on)
+    return [f"`{pair.name}`", off, on, word, off_time, on_time]
+
+
+def table(found: Sequence[Pair], catalogue: Catalogue, where: str) -> str:
+    """The results as Markdown."""
+    lines = [
+        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# The kernel's own tests", "",
+        f"Verdicts with Swathe off and on, in two guests that run side by side. {where}.", "",
+        "| test | off | on | | seconds, off | on |", "|---|---|---|---|---:|---:|",
+        *(f"| {' | '.join(row(pair, catalogue))} |" for pair in found), "",
+    ]  # fmt: skip
+    ran = {pair.name for pair in found}
+    known = [item for item in catalogue.known if item.test in ran]
+    if known:
+        lines += ["Known to fail in stock under emulation:", ""]
+        lines += [f"- `{item.test}`, {item.case}: {item.reason}" for item in known] + [""]
+    return "\n".join(lines)
+
+
+def as_json(found: Sequence[Pair], where: environment.Environment) -> str:
+    def side(outcome: Outcome | None) -> object:
+        if outcome is None:
+            return None
+        cases = [[case.name, case.verdict.value, case.detail] for case in outcome.cases]
+        return {"seconds": outcome.seconds, "cases": cases}
+
+    tests = [{"test": p.name, "off": side(p.off), "on": side(p.on)} for p in found]
+    return json.dumps({"environment": where.as_json(), "tests": tests}, indent=1) + "\n"
+
+
+def record(found: Sequence[Pair], catalogue: Catalogue, where: environment.Environment) -> None:
+    write_atomically(RESULTS / f"{PART}.json", as_json(found, where).encode())
+    write_atomically(RESULTS / f"{PART}.md", table(found, catalogue, where.line()).encode())
+    ui.note(f"results: {RESULTS / PART}.md")

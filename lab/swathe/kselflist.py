@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which of the kernel's own tests are run, and which fail in stock: kselftests.toml."""
+
+import functools
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+FILE = Path(__file__).with_name("kselftests.toml")
+PART = "kselftests"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One program with its arguments, as kselftests.toml has it."""
+
+    program: str
+    limit: int
+    args: tuple[str, ...] = ()
+    set: str = "default"
+    prepare: str = ":"
+    include: str = ""
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.program, *self.args])
+
+
+@dataclass(frozen=True)
+class Known:
+    """A failure in stock, and its reason."""
+
+    test: str
+    case: str
+    reason: str
+    unsteady: bool = False
+
+    def means(self, test: str, case: str) -> bool:
+        return self.test == test and fnmatchcase(case, self.case)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The whole of kselftests.toml."""
+
+    entries: tuple[Entry, ...]
+    known: tuple[Known, ...]
+
+    def chosen(self, names: Iterable[str], full: bool) -> tuple[Entry, ...]:
+        """The entries that names mean: a program, or the whole part."""
+        wanted = set(names)
+        sets = ("default", "full") if full else ("default",)
+        return tuple(
+            entry for entry in self.entries
+            if entry.program in wanted or (PART in wanted and entry.set in sets)
+        )  # fmt: skip
+
+    def reason(self, test: str, case: str) -> Known | None:
+        return next((known for known in self.known if known.means(test, case)), None)
+
+
+def parse(text: str) -> Catalogue:
+    """Unknown keys are errors: a misspelt one would do nothing."""
+    content = tomllib.loads(text)
+    entries = tuple(
+        Entry(**{**said, "args": tuple(said.get("args", ()))}) for said in content["test"]
+    )
+    known = tuple(Known(**said) for said in content.get("known", ()))
+    names = [entry.name for entry in entries]
+    for name in [*names, *(item.test for item in known)]:
+        if names.count(name) != 1:
+            raise ValueError(f"{FILE.name}: {name!r} is there {names.count(name)} times")
+    for entry in entries:
+        if entry.set not in ("default", "full"):
+            raise ValueError(f"{FILE.name}: {entry.name}: no set is called {entry.set!r}")
+    return Catalogue(entries, known)
+
+
+@functools.cache
+def load() -> Catalogue:
+    return parse(FILE.read_text())
+
+
+def programs() -> list[str]:
+    """The programs that can be named."""
+    return list(dict.fromkeys(entry.program for entry in load().entries))

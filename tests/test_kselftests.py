@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own tests: reading their verdicts, comparing them, known failures, building."""
+
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swathe import (
+    build,
+    initramfs,
+    kselfjudge,
+    kselflist,
+    kselftests,
+    kselftree,
+    sections,
+    tap,
+    test,
+    verdicts,
+    vm,
+)
+from swathe.arch import X86_64
+from swathe.errors import EnvironmentLacks, UsageError, VmLost
+from swathe.kselfjudge import Pair
+from swathe.kselflist import Catalogue, Entry, Known
+from swathe.kselftests import Heard
+from swathe.tap import Verdict
+from swathe.verdicts import Case, Outcome
+
+LIMIT = 60
+ENTRIES = (Entry("mm/a", LIMIT), Entry("mm/b", LIMIT, ("-x", "1")))
+
+
+def outcome(text: str, status: int = 0, seconds: float = 2.0) -> Outcome:
+    times = f"# swathe: seconds 10.5 {10.5 + seconds}"
+    section = sections.Section(("kselftests", "0", "mm/a"), (*text.splitlines(), times), status)
+    return verdicts.read(section, LIMIT)
+
+
+def told(off: Outcome, on: Outcome) -> list[str]:
+    return [str(item) for item in verdicts.differences(off, on)]
+
+
+def judged(off: Outcome | None, on: Outcome | None, *known: Known) -> tap.Count:
+    return tap.count(kselfjudge.judge(Pair("mm/a", off, on), Catalogue(ENTRIES, known)))
+
+
+# What a program said
+
+
+def test_cases_are_lines_of_tap() -> None:
+    found = outcome("TAP version 13\n1..3\nok 1 one\nok 2 two # SKIP no\nnot ok 3 three\n", 1)
+    assert [(case.name, case.verdict) for case in found.inner] == [
+        ("one", Verdict.PASSED), ("two", Verdict.SKIPPED), ("three", Verdict.FAILED),
+    ]  # fmt: skip
+    assert found.summary() == "1 passed, 1 failed, 1 skipped, status 1"
+    assert found.seconds == 2.0
+
+
+def test_a_broken_plan_is_a_case() -> None:
+    assert [case.name for case in outcome("1..2\nok 1 a\n").inner] == ["a", "plan"]
+
+
+def test_uffd_has_a_form_of_its_own(data: Callable[[str], str]) -> None:
+    found = outcome(data("uffd-unit-tests.log"), 1)
+    assert [(case.name, case.verdict, case.detail) for case in found.inner] == [
+        ("UFFDIO_API (with syscall)", Verdict.PASSED, ""),
+        ("register-ioctls on anon", Verdict.PASSED, ""),
+        ("wp-fork-pin on anon", Verdict.SKIPPED, "feature missing"),
+        ("move-pmd on anon", Verdict.PASSED, ""),
+        ("sigbus on shmem", Verdict.FAILED, "no error"),
+        ("minor-collapse on shmem", Verdict.FAILED, "no verdict"),
+    ]
+
+
+def test_khugepaged_speaks_in_colours() -> None:
+    ok, bad, left = "\x1b[32mOK\x1b[0m", "\x1b[31mFail\x1b[0m", "\x1b[33mSkip\x1b[0m"
+    text = f"Allocate... {ok}\nRun test: a (x)\nOne... {ok}\nTwo... {ok}\n"
+    text += f"Run test: b (x)\nOne... {bad}\nTwo... {ok}\nRun test: c (x)\nOne... {left}\n"
+    assert outcome(text, 1).inner == (
+        Case("a (x)", Verdict.PASSED),
+        Case("b (x)", Verdict.FAILED, "One..."),
+        Case("c (x)", Verdict.SKIPPED),
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "end"),
+    [
+        (0, 1, Case("end", Verdict.PASSED)),
+        (4, 1, Case("end", Verdict.SKIPPED)),
+        (2, 1, Case("end", Verdict.FAILED, "status 2")),
+        (139, 1, Case("end", Verdict.FAILED, "signal 11")),
+        (143, LIMIT + 0.5, Case("end", Verdict.FAILED, "time limit")),
+        (137, LIMIT + 5.5, Case("end", Verdict.FAILED, "time limit")),
+        (143, 3, Case("end", Verdict.FAILED, "signal 15")),
+    ],
+)
+def test_without_cases_the_end_is_the_verdict(status: int, seconds: float, end: Case) -> None:
+    assert outcome("words only", status, seconds).cases == (end,)
+
+
+def test_a_time_limit_explains_a_broken_plan() -> None:
+    found = outcome("1..9\nok 1 a\n", 143, LIMIT + 1)
+    assert [case.name for case in found.cases] == ["a", "end"]
+
+
+# Comparing
+
+
+def test_equal_runs() -> None:
+    text = "1..2\nok 1 reaped 12 MB at 0x7f00\nok 2 b\n"
+    assert told(outcome(text), outcome(text.replace("12", "24").replace("7f00", "7fff"))) == []
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "said"),
+    [
+        ("ok 1 a\nok 2 b", "ok 1 a\nnot ok 2 b", "b: passed off, failed on"),
+        ("ok 1 a\nnot ok 2 b", "ok 1 a\nok 2 b", "b: failed off, passed on"),
+        ("ok 1 a\nok 2 b", "ok 1 a\nok 2 b # SKIP c", "b: passed off, skipped (SKIP c) on"),
+        ("ok 1 a\nok 2 b", "ok 1 a", "b: passed off, missing on"),
+        ("ok 1 a", "ok 1 a\nok 2 b", "b: missing off, passed on"),
+        ("ok 1 a 1\nok 2 a 2", "ok 1 a 1\nnot ok 2 a 2", "a 2: passed off, failed on"),
+        ("ok 1 a 1\nok 2 a 2", "not ok 1 a 1\nok 2 a 2", "a 1: passed off, failed on"),
+    ],
+)
+def test_any_difference_is_told(off: str, on: str, said: str) -> None:
+    assert told(outcome(off), outcome(on)) == [said]
+    assert judged(outcome(off), outcome(on)).failed >= 1
+
+
+@pytest.mark.parametrize("status", [1, 139])
+def test_a_status_that_differs(status: int) -> None:
+    assert len(told(outcome("words"), outcome("words", status))) == 1
+
+
+def test_signals_differ_from_statuses() -> None:
+    differing = told(outcome("", 1), outcome("", 139))
+    assert differing == ["end: failed (status 1) off, failed (signal 11) on"]
+
+
+def test_a_time_limit_on_one_side_only() -> None:
+    assert judged(outcome("ok 1 a"), outcome("ok 1 a", 143, LIMIT + 1)) == tap.Count(0, 1, 0)
+
+
+def test_what_did_not_end_has_failed() -> None:
+    assert judged(None, outcome("ok 1 a")) == tap.Count(0, 1, 0)
+    assert judged(outcome("ok 1 a"), None) == tap.Count(0, 1, 0)
+
+
+def test_skipping_itself_twice_is_a_skip() -> None:
+    assert judged(outcome("no such device", 4), outcome("no such device", 4)) == tap.Count(0, 0, 1)
+    assert judged(outcome("ok 1 a"), outcome("ok 1 a")) == tap.Count(1, 0, 0)
+
+
+# Failures in stock
+
+FAILING = "ok 1 a\nnot ok 2 b"
+
+
+def test_a_failure_in_stock_needs_a_reason() -> None:
+    pair = Pair("mm/a", outcome(FAILING, 1), outcome(FAILING, 1))
+    first, second = kselfjudge.judge(pair, Catalogue(ENTRIES, ()))
+    assert first.verdict is Verdict.PASSED
+    assert second.verdict is Verdict.FAILED
+    assert "fails in stock, too" in second.detail
+
+
+@pytest.mark.parametrize(
+    ("known", "failed"),
+    [
+        (Known("mm/a", "b", "why"), 0),
+        (Known("mm/a", "*", "why"), 0),
+        (Known("mm/a", "a", "why"), 1),
+        (Known("mm/b -x 1", "b", "why"), 1),
+    ],
+)
+def test_a_known_failure(known: Known, failed: int) -> None:
+    run = outcome(FAILING, 1)
+    assert judged(run, run, known) == tap.Count(1, failed, 0)
+
+
+def test_a_crash_is_not_explained_by_failed_cases() -> None:
+    run = outcome(FAILING, 139)
+    assert judged(run, run, Known("mm/a", "b", "why")) == tap.Count(1, 1, 0)
+
+
+def test_a_known_failure_that_differs_is_a_difference() -> None:
+    on = outcome("ok 1 a\nok 2 b", 1)
+    assert judged(outcome(FAILING, 1), on, Known("mm/a", "b", "why")) == tap.Count(0, 1, 0)
+
+
+def test_unsteady_ones_are_not_compared() -> None:
+    on = outcome("ok 1 a\nok 2 b", 1)
+    known = Known("mm/a", "b", "why", unsteady=True)
+    assert judged(outcome(FAILING, 1), on, known) == tap.Count(1, 0, 0)
+
+
+def test_a_known_failure_that_passes_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    run = outcome("ok 1 a\nok 2 b")
+    catalogue = Catalogue(ENTRIES, (Known("mm/a", "b", "why"),))
+    kselfjudge.tell_passing(Pair("mm/a", run, run), catalogue)
+    assert "known to fail, but passes: mm/a: b (why)" in capsys.readouterr().out
+
+
+# Two guests
+
+REPORT = """\
+@ switch
+{mask}
+? 0
+@ kselftests 0 mm/a
+ok 1 a
+# swathe: seconds 1.0 2.5
+? 0
+@ switch
+{mask}
+? 0
+@ stat
+evict_runs {runs}
+evict_entries 9
+? 0
+"""
+
+
+def heard(mask: str, runs: int) -> Heard:
+    return Heard([REPORT.format(mask=mask, runs=runs)])
+
+
+def test_the_guests_must_differ_in_the_switch() -> None:
+    off, on = heard("0x0000", 0), heard("0x0001", 5)
+    assert tap.count(kselftests.switches(off, on)) == tap.Count(2, 0, 0)
+    assert tap.count(kselftests.switches(off, off)).failed == 1
+    assert tap.count(kselftests.switches(on, on)).failed == 1
+    assert tap.count(kselftests.switches(off, heard("0x0001", 0))).failed == 1
+    assert tap.count(kselftests.switches(off, heard("0x0001", 0), whole=False)).failed == 0
+    assert tap.count(kselftests.switches(heard("0x0000", 3), on)).failed == 1
+    assert tap.count(kselftests.switches(Heard(), on)).failed == 1
+    without_end = Heard([REPORT.format(mask="0x0000", runs=0).replace("@ switch", "@ x", 1)])
+    assert tap.count(kselftests.switches(without_end, on)).failed == 1
+
+
+def test_programs_are_paired_by_number() -> None:
+    first, second = kselftests.pairs(ENTRIES, heard("0", 0), Heard())
+    assert (first.name, second.name) == ("mm/a", "mm/b -x 1")
+    assert first.off is not None and first.off.seconds == 1.5
+    assert first.on is None and second.off is None
+
+
+def test_a_lost_guest_names_its_program(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = Heard(["@ kselftests 1 mm/b\nok 1 a\n"], VmLost("the VM was lost: oops"))
+    failed = tap.Test("kselftests mm/a", Verdict.FAILED, "why")
+    error = kselftests.which(VmLost("the VM was lost: oops"), heard("0", 0), lost, [failed])
+    assert str(error) == "the VM was lost: oops (swathe on, in mm/b)"
+    assert error.status == 4
+    assert "failed before the end: kselftests mm/a (why)" in capsys.readouterr().out
+
+
+BUILT = build.Result("6.12.1", Path("image"), Path("out"), Path("tree"), "hash", X86_64)
+REQUEST = kselftests.Request(build.Request(), ENTRIES, 2, "more=1")
+
+
+def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, vm.Machine] = {}
+
+    def boot(machine: vm.Machine, *args: object) -> vm.Verdict:
+        seen[str(args[1])] = machine
+        return vm.Verdict(0)
+
+    monkeypatch.setattr(vm, "boot", boot)
+    kselftests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
+    off, on = seen["kselftests-off"], seen["kselftests-on"]
+    assert off.boot.split() == ["unmap=n", "numa=fake=2", "more=1"]
+    assert on.boot.split() == ["unmap=y", "numa=fake=2", "more=1"]
+    assert replace(off, boot="") == replace(on, boot="")
+    assert off.timeout > 2 * LIMIT
+
+
+def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def boot(
+        machine: vm.Machine, job: object, name: str, on_text: vm.OnText, stop: threading.Event
+    ) -> vm.Verdict:
+        on_text(f"@ kselftests 0 mm/a\n{name}\n")
+        if name.endswith("on"):
+            raise VmLost("the VM was lost")
+        assert stop.wait(20), "nobody stopped the other guest"
+        raise vm.Stopped
+
+    monkeypatch.setattr(vm, "boot", boot)
+    off, on = kselftests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
+    assert off.lost is None and off.sections[0].lines == ("kselftests-off",)
+    assert on.lost is not None and on.sections[0].lines == ("kselftests-on",)
+
+
+def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
+    """A line of the guest's script, here: the paths it touches are below tmp_path."""
+    body = kselftests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
+    body = body.replace("/proc/sys/vm", f"{tmp_path}/vm").replace("rmdir", "rm -r")
+    (tmp_path / "vm").mkdir()
+    line = kselftests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
+    done = subprocess.run(
+        ["busybox", "sh", "-c", sections.script([body, line])],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    (found,) = sections.parse(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [("exit 3", "status 3"), ("exec sleep 60", "time limit"), ("kill -SEGV $$", "signal 11")],
+)
+def test_the_guests_script_runs_and_ends_a_program(tmp_path: Path, script: str, end: str) -> None:
+    (tmp_path / "mm").mkdir()
+    (tmp_path / "mm" / "p").write_text(f"#!/bin/sh\necho ok 1 $1 in $PWD\n{script}\n")
+    (tmp_path / "mm" / "p").chmod(0o755)
+    entry = Entry("mm/p", 1, ("two words",), prepare=f"echo prepared >{tmp_path}/prepared")
+    found = run_in_shell(entry, tmp_path)
+    assert found.words == ("kselftests", "7", "mm/p")
+    read = verdicts.read(found, entry.limit)
+    assert read.end.detail == end
+    assert read.inner[0].name == f"two words in {tmp_path}/mm"
+    assert (tmp_path / "prepared").read_text() == "prepared\n"
+
+
+def test_another_architecture_is_skipped() -> None:
+    request = kselftests.Request(build.Request(arch="arm64"), ENTRIES, 2, "")
+    assert tap.count(kselftests.run(request)) == tap.Count(0, 0, 1)
+
+
+# The list
+
+
+def test_the_list_is_sound() -> None:
+    found = kselflist.load()
+    assert any(entry.program == "mm/cow" for entry in found.chosen(["kselftests"], False))
+    assert len(found.chosen(["kselftests"], True)) == len(found.entries)
+    assert all(known.reason for known in found.known)
+
+
+def test_naming_a_program_takes_all_its_entries() -> None:
+    slow = Entry("mm/b", LIMIT, ("2",), "full")
+    found = Catalogue((*ENTRIES, slow), ())
+    assert found.chosen(["kselftests"], False) == ENTRIES
+    assert found.chosen(["kselftests"], True) == (*ENTRIES, slow)
+    assert found.chosen(["mm/b"], False) == (ENTRIES[1], slow)
+    assert found.chosen(["guest"], True) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[test]]\nprogram='a/b'\nlimit=1\n" * 2, "2 times"),
+        ("[[test]]\nprogram='a/b'\nlimit=1\nset='slow'", "no set"),
+        (
+            "[[test]]\nprogram='a/b'\nlimit=1\n"
+            "[[known]]\ntest='a/c'\ncase='*'\nreason='why'", "0 times",
+        ),
+    ],
+)  # fmt: skip
+def test_an_unsound_list(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        kselflist.parse(text)
+
+
+def test_a_misspelt_key_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        kselflist.parse("[[test]]\nprogram='a/b'\nlimit=1\narguments=['a']\n")
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(UsageError, match="mm/cow"):
+        test.wanted_programs(["mm/nothing"])
+    assert test.wanted_programs(["mm/cow"]) == []
+
+
+# Results
+
+
+def test_the_table() -> None:
+    same = Pair("mm/a", outcome("ok 1 a"), outcome("ok 1 a", seconds=3))
+    other = Pair("mm/b -x 1", outcome("ok 1 a"), None)
+    known = Known("mm/a", "b", "why")
+    text = kselfjudge.table([same, other], Catalogue(ENTRIES, (known,)), "Somewhere")
+    assert "| `mm/a` | 1 passed | 1 passed | same | 2 | 3 |" in text
+    assert "| `mm/b -x 1` | 1 passed | did not end | **differs** | 2 |  |" in text
+    assert "- `mm/a`, b: why" in text
+
+
+# Building
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> kselftree.Tree:
+    """A kernel tree with one target: one program compiles, one lacks an include, one never will."""
+    top = tmp_path / "linux" / kselftree.SELFTESTS
+    (top / "mm").mkdir(parents=True)
+    (tmp_path / "linux" / "include").mkdir()
+    (tmp_path / "linux" / "include" / "shared.h").write_text("#define STATUS 0\n")
+    (top / "harness.h").write_text("#define SKIP 4\n")
+    (top / "mm" / "Makefile").write_text(
+        "all: $(OUTPUT)/good $(OUTPUT)/forgets $(OUTPUT)/bad\n"
+        "$(OUTPUT)/%: %.c\n\techo made >> made.log\n"
+        "\tgcc -I../../../../include $(EXTRA_CFLAGS) -o $@ $<\n"
+    )
+    (top / "mm" / "good.c").write_text('#include "shared.h"\nint main(void) { return STATUS; }\n')
+    (top / "mm" / "forgets.c").write_text("int main(void) { return SKIP; }\n")
+    (top / "mm" / "bad.c").write_text("int main(void) { return NOTHING; }\n")
+    headers = tmp_path / "headers"
+    (headers / "linux").mkdir(parents=True)
+    (headers / "linux" / "version.h").write_text("#define LINUX_VERSION_CODE 1\n")
+    return kselftree.Tree(tmp_path / "linux", headers, ("mm",))
+
+
+@pytest.fixture
+def all_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kselftree, "HEADERS", {})
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_building_outside_the_tree(tree: kselftree.Tree) -> None:
+    before = sorted(tree.path.rglob("*"))
+    found = kselftree.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"})
+    assert sorted(found) == ["mm/forgets", "mm/good"]
+    assert subprocess.run([found["mm/forgets"]], check=False).returncode == 4
+    assert sorted(tree.path.rglob("*")) == before
+    # A link would lead makefiles, which look for themselves by real path, back into the tree.
+    assert not found["mm/good"].with_name("Makefile").is_symlink()
+    assert kselftree.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"}) == found
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_changed_test_is_built_again(tree: kselftree.Tree) -> None:
+    first = kselftree.build(tree, {})
+    (tree.path / kselftree.SELFTESTS / "mm" / "good.c").write_text("int main(void) { return 7; }\n")
+    second = kselftree.build(tree, {})
+    assert first["mm/good"] != second["mm/good"]
+    assert subprocess.run([second["mm/good"]], check=False).returncode == 7
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "numa.h").write_text("")
+    with pytest.raises(EnvironmentLacks) as error:
+        kselftree.require_headers(tmp_path)
+    assert str(error.value).startswith("libcap-dev must be installed")
+    assert error.value.status == 3
