@@ -80,6 +80,32 @@ def test_a_metric_with_a_goal_is_always_told() -> None:
     assert "2088 → 2088 (missed)" in printed(found)
 
 
+def test_no_worse_than_stock_is_judged_by_stock_of_the_same_run() -> None:
+    case = {"configs": CONFIGS}
+    found = rows("multifault", "1", "instructions", 5, 5, **case)
+    assert "6512 → 6513 (met)" in printed(
+        found + rows("multifault", "1", "per_fault", 6512, 6513, **case)
+    )
+    assert "6100 → 6200 (missed)" in printed(
+        found + rows("multifault", "1", "per_fault", 6100, 6200, **case)
+    )
+
+
+def test_what_a_goal_needs_to_have_said() -> None:
+    found = [Row("zap", "16K", r.metric, r.config, r.value, r.unit, 0, 3) for r in zap(9e6, 8e6)]
+    assert "the goal of 16K: stock and newest right after single pages" in printed(found)
+    assert "the goal of" not in printed(found, judged=False)
+
+
+def test_instructions_are_millions_wherever_they_stand() -> None:
+    found = zap(9e6, 7e6)
+    found += [
+        Row("zap", "64K", "there", config, value, "instructions", 0, 3)
+        for config, value in (("stock", 179_366_503), ("swathe", 170_000_000))
+    ]
+    assert "179.37 M → 170.00 M" in printed(found)
+
+
 def test_counters_are_swathes_and_short() -> None:
     found = zap(9e6, 7e6) + rows("zap", "64K", "stat.runs", 0, 2048, configs=CONFIGS)
     assert "64K counted: runs 2048" in printed(found)

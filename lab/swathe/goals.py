@@ -11,7 +11,11 @@ FILE = Path(__file__).with_name("goals.toml")
 
 @dataclass(frozen=True)
 class Goal:
-    """One metric of one case, in the metric's own unit; None is not known."""
+    """One metric of one case, in the metric's own unit; None is not known.
+
+    Where swathe is to cost nothing, over_stock is what part of stock's figure of the
+    same run it may be above that; goal is what that was when it was set.
+    """
 
     bench: str
     case: str
@@ -20,10 +24,18 @@ class Goal:
     newest: float | None
     goal: float | None
     note: str = ""
+    over_stock: float | None = None
 
-    def met(self, value: float) -> bool:
+    def wanted(self, stock: float | None = None) -> float | None:
+        """What is not to be exceeded, beside what stock took in the same run."""
+        if self.over_stock is None or stock is None:
+            return self.goal
+        return stock * (1 + self.over_stock)
+
+    def met(self, value: float, stock: float | None = None) -> bool:
         """Whether this is what was wanted; where nothing was, everything is."""
-        return self.goal is None or value <= self.goal
+        wanted = self.wanted(stock)
+        return wanted is None or value <= wanted
 
 
 def parse(text: str) -> tuple[Goal, ...]:
@@ -40,7 +52,7 @@ def parse(text: str) -> tuple[Goal, ...]:
 def entry(bench: str, case: str, metric: str, said: dict[str, object]) -> Goal:
     """One line of the file, which must say nothing that is not understood."""
     where = f"{FILE.name}: {bench}.{case}.{metric}"
-    if unknown := set(said) - {"stock", "newest", "goal", "note"}:
+    if unknown := set(said) - {"stock", "newest", "goal", "note", "over_stock"}:
         raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}")
 
     def number(name: str) -> float | None:
@@ -50,7 +62,10 @@ def entry(bench: str, case: str, metric: str, said: dict[str, object]) -> Goal:
         return value
 
     note = str(said.get("note", ""))
-    return Goal(bench, case, metric, number("stock"), number("newest"), number("goal"), note)
+    return Goal(
+        bench, case, metric,
+        number("stock"), number("newest"), number("goal"), note, number("over_stock"),
+    )  # fmt: skip
 
 
 @functools.cache

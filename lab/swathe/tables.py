@@ -36,6 +36,19 @@ class Case:
         row = next(iter(self.rows.values()))
         return goals.find(row.bench, self.name, metric)
 
+    def verdict(self, metric: str) -> str:
+        """Met or missed; nothing where there is no goal, or nothing was measured."""
+        goal, value = self.goal(metric), self.value(metric, "swathe")
+        if goal is None or goal.goal is None or value is None:
+            return ""
+        return "met" if goal.met(value, self.value(metric, "stock")) else "missed"
+
+    def notes(self) -> Iterator[str]:
+        """What a goal needs to have said beside it."""
+        for metric in dict.fromkeys(metric for metric, _ in self.rows):
+            if (goal := self.goal(metric)) and goal.note:
+                yield f"  the goal of {self.name}: {goal.note}"
+
 
 def by_case(found: Sequence[Row]) -> list[Case]:
     cases: dict[str, Case] = {}
@@ -56,6 +69,13 @@ def plain(value: float | None) -> str:
     return f"{value:.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
+def shown(row: Row | None) -> str:
+    """Instructions in millions, everything else as it is."""
+    if row is not None and row.unit == MAIN_METRIC:
+        return f"{millions(row.value)} M"
+    return plain(None if row is None else row.value)
+
+
 def change(before: float | None, after: float | None) -> str:
     """In percent; nothing where there is nothing to compare."""
     if before is None or after is None or not before or before == after:
@@ -68,13 +88,6 @@ def per_page(case: Case, config: str) -> str:
     return f"{value / pages:.1f}" if value is not None and pages else ""
 
 
-def verdict(goal: goals.Goal | None, value: float | None) -> str:
-    """Met or missed; nothing where there is no goal, or nothing was measured."""
-    if goal is None or goal.goal is None or value is None:
-        return ""
-    return "met" if goal.met(value) else "missed"
-
-
 def of_bench(found: Sequence[Row], configs: Sequence[str], judged: bool) -> Iterator[Table | str]:
     """Everything about one bench's rows; judged says that the goals are for these."""
     cases = by_case(found)
@@ -84,6 +97,8 @@ def of_bench(found: Sequence[Row], configs: Sequence[str], judged: bool) -> Iter
     yield from others(cases, configs, judged)
     for case in cases:
         yield from counters(case)
+    if judged:
+        yield from dict.fromkeys(note for case in cases for note in case.notes())
     for case in cases:
         yield from unlike(case, configs)
 
@@ -111,7 +126,7 @@ def line(case: Case, configs: Sequence[str], judged: bool) -> list[str]:
     cells += [per_page(case, config) for config in configs]
     if judged:
         goal = case.goal(MAIN_METRIC)
-        cells += [millions(goal.goal) if goal else "", verdict(goal, ours)]
+        cells += [millions(goal.goal) if goal else "", case.verdict(MAIN_METRIC)]
     return cells
 
 
@@ -150,9 +165,9 @@ def cell(case: Case, metric: str, configs: Sequence[str], judged: bool) -> str:
     """STOCK → SWATHE, and whether that is what was wanted."""
     if all(case.row(metric, config) is None for config in configs):
         return ""
-    values = [case.value(metric, config) for config in configs]
-    text = f"{', '.join(map(plain, values[:-1]))} → {plain(values[-1])}"
-    said = verdict(case.goal(metric), values[-1]) if judged else ""
+    values = [shown(case.row(metric, config)) for config in configs]
+    text = f"{', '.join(values[:-1])} → {values[-1]}"
+    said = case.verdict(metric) if judged else ""
     return f"{text} ({said})" if said else text
 
 

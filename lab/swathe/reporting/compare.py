@@ -55,7 +55,7 @@ class Line:
         return (after - before) / before if before else None
 
     def wanted(self) -> float | None:
-        return self.goal.goal if self.goal else None
+        return self.goal.wanted(self.value(STOCK)) if self.goal else None
 
     def recorded_newest(self) -> float | None:
         """What the newest kernel took before, where this run did not measure it."""
@@ -67,7 +67,7 @@ class Line:
             return Verdict.NONE
         if value is None:
             return Verdict.UNMEASURED
-        return Verdict.MET if self.goal.met(value) else Verdict.MISSED
+        return Verdict.MET if self.goal.met(value, self.value(STOCK)) else Verdict.MISSED
 
     def missed_by(self) -> float | None:
         """How far above a missed goal, as a fraction of it."""
