@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from swathe import cc, vm
+from swathe import cc, rows, vm
 from swathe.arch import Arch
 from swathe.errors import CheckFailed
 from swathe.paths import ROOT
@@ -86,7 +86,12 @@ def reported(sections: Sequence[Section]) -> list[Section]:
 
 
 def attach(sections: Sequence[Section], counted: Sequence[Counts]) -> list[Section]:
-    """Each successful run with what was counted in it, as metrics of its own."""
+    """Each successful run with what was counted in it, as metrics of its own.
+
+    A run that failed may have passed its stretch or not; it will be told of, not this.
+    """
+    if any(section.status not in (0, rows.SKIPPED) for section in sections):
+        return list(sections)
     runs = len(reported(sections))
     if len(counted) != runs:
         raise CheckFailed(f"{len(counted)} marked stretches were seen in {runs} runs")
