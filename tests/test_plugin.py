@@ -311,3 +311,8 @@ def test_a_foreign_line_is_an_error(tmp_path: Path, text: str) -> None:
 def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
     (tmp_path / "System.map").write_text("b T second\na t first\nc D data\n")
     assert events.symbols(tmp_path) == "a first\nb second\n"
+
+
+def test_a_failed_program_is_told_of_by_its_own_words() -> None:
+    failed = Section(("ptetables", "file-pageout", "7.3", "1"), ("a PMD maps it",), 1)
+    assert events.attach([failed], [{}]) == [failed]
