@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	struct request req = parse_request(argc, argv, "ptetables CASE [--full]");
 	const struct row *row = find_row(req.name);
 	struct range r = { .len = row->gib * GIB, .step = row->step, .fd = -1 };
-	u64 before = vmpte(), after, instructions;
+	u64 before = vmpte(), instructions;
 
 	settle();
 	if (req.full && row->call == touch_and_zap)
@@ -99,12 +99,13 @@ int main(int argc, char **argv)
 	instructions = measure_begin();
 	row->call(&r);
 	instructions = measure_end(instructions);
-	after = r.after ? r.after : vmpte();
+	if (!r.after)
+		r.after = vmpte();
 
 	check(row, &r);
 	report(instructions, r.pages);
 	metric("vmpte_before", before, "kB");
-	metric("vmpte_after", after, "kB");
+	metric("vmpte_after", r.after, "kB");
 	if (row->call == touch_and_zap)
 		plot_touch_and_zap(&r);
 	return 0;

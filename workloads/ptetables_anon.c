@@ -36,7 +36,7 @@ void touch_and_zap(struct range *r)
 void plot_touch_and_zap(struct range *r)
 {
 	const size_t tables = r->len / TABLE;
-	u64 reached = vmpte(), samples[POINTS + 1];
+	u64 samples[POINTS + 1];
 	struct range part = { .len = 0 };
 
 	munmap(r->mem, r->len);
@@ -49,9 +49,9 @@ void plot_touch_and_zap(struct range *r)
 		touch_and_zap(&part);
 		samples[i] = vmpte();
 	}
-	if (samples[POINTS] != reached)
+	if (samples[POINTS] != r->after)
 		fail("VmPTE came to %llu kB, but to %llu kB when it was plotted",
-		     (unsigned long long)reached, (unsigned long long)samples[POINTS]);
+		     (unsigned long long)r->after, (unsigned long long)samples[POINTS]);
 	for (int i = 0; i <= POINTS; i++)
 		point("vmpte", tables * i / POINTS * TABLE / MIB, samples[i]);
 }
