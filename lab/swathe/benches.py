@@ -69,6 +69,7 @@ BENCHES = (
         ),
         "allocating and clearing the pages; exit includes waking and burying the child",
         sized=True,
+        guests=2,
         seconds=2,
     ),
     Bench(
