@@ -24,7 +24,7 @@
 #include "memx_run.h"
 
 struct options options = {
-	.procs = 2, .only_proc = -1, .threads = 1, .to = 20000, .spoil = ~0ULL,
+	.procs = 2, .only_proc = -1, .threads = 1, .to = 10000, .spoil = ~0ULL,
 };
 
 struct verdict *verdicts;
