@@ -131,6 +131,12 @@ def test_functions_and_subtotals() -> None:
     assert "[user];syscall;flush 5\n" in region.folded()
 
 
+@pytest.mark.parametrize("root", ["stock_try_to_unmap", "unmap_page_range.part.0"])
+def test_a_root_under_another_name(root: str) -> None:
+    region = Region({("[user]",): Counts(0, 1), ("[user]", root, "flush"): Counts(0, 2)})
+    assert region.unmap_path().instructions == 2
+
+
 def test_an_unfinished_region_does_not_count() -> None:
     assert regions.parse(LINES[:-1]) == []
 
