@@ -210,6 +210,21 @@ def test_counters_may_be_absent_in_one_config() -> None:
     ]
 
 
+def test_cases_are_told_in_order_however_they_were_spread() -> None:
+    choices = benches.choose(["lazyfree", "zap:4K", "zap:16K", "zap:32K"])
+    spread = [
+        sections.Section((name, case, config, "1"), (), 0)
+        for name, cases in (("lazyfree", ["4K"]), ("zap", ["4K", "32K"]), ("zap", ["16K"]))
+        for config in ("stock", "swathe")
+        for case in cases
+    ]
+    assert [report.words[:3] for report in bench.in_order(choices, spread)] == [
+        (name, case, config)
+        for name, case in (("lazyfree", "4K"), ("zap", "4K"), ("zap", "16K"), ("zap", "32K"))
+        for config in ("stock", "swathe")
+    ]
+
+
 def test_guest_lines_alternate_and_warm_up() -> None:
     lines = bench.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
     reports = [line.split(" -- ")[0] for line in lines if line.startswith("report")]

@@ -170,7 +170,7 @@ def measure(request: Request) -> Result:
     for guest in guests:  # what is compiled and packed is ready before any of them boots
         initramfs.make(guest_job(request, guest), guest.built.out, guest.built.target)
         events.plugin(guest.built.target)
-    reports = measure_all(request, guests)
+    reports = in_order(request.choices, measure_all(request, guests))
     memory = max(machine_mib(request, guest) for guest in guests)
     return Result(
         tuple(rows.summarise(rows.collect(reports))),
@@ -178,6 +178,14 @@ def measure(request: Request) -> Result:
         environment.look(ours, request.cpus, f"{memory // GIB}G"),
         tuple(rows.skipped(reports)),
     )
+
+
+def in_order(
+    choices: Sequence[benches.Choice], reports: Sequence[sections.Section]
+) -> list[sections.Section]:
+    """By bench and case as they were chosen, however they were spread over guests."""
+    asked = [(choice.bench.name, case) for choice in choices for case in choice.cases]
+    return sorted(reports, key=lambda report: asked.index((report.words[0], report.words[1])))
 
 
 def other_kernel(ours: build.Request, against: str) -> build.Request:
