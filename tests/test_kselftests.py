@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own tests: reading their verdicts, comparing them, known failures, building."""
 
+import json
 import subprocess
 import threading
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from swathe import (
     vm,
 )
 from swathe.arch import X86_64
+from swathe.environment import Environment
 from swathe.errors import EnvironmentLacks, UsageError, VmLost
 from swathe.kselfjudge import Pair
 from swathe.kselflist import Catalogue, Entry, Known
@@ -300,6 +302,7 @@ def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
     """A line of the guest's script, here: the paths it touches are below tmp_path."""
     body = kselftests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
     body = body.replace("/proc/sys/vm", f"{tmp_path}/vm").replace("rmdir", "rm -r")
+    body = body.replace("/sys/kernel/mm/transparent_hugepage", f"{tmp_path}/vm")
     (tmp_path / "vm").mkdir()
     line = kselftests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
     done = subprocess.run(
@@ -327,6 +330,22 @@ def test_the_guests_script_runs_and_ends_a_program(tmp_path: Path, script: str, 
     assert (tmp_path / "prepared").read_text() == "prepared\n"
 
 
+def test_a_guest_has_what_the_c_library_loads_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / kselftests.UNWINDER).touch()
+    libc = str(tmp_path / "libc.so.6")
+    monkeypatch.setattr(initramfs, "libraries", lambda program: {libc: program})
+    found = kselftests.libraries([Path("/program")])
+    assert found[str(tmp_path / kselftests.UNWINDER)] == tmp_path / kselftests.UNWINDER
+    assert found[str(kselftests.STDBUF)].is_file()
+
+
+def test_guests_have_processors_for_threads() -> None:
+    assert REQUEST.processors == 3
+    assert replace(REQUEST, cpus=4).processors == 4
+
+
 def test_another_architecture_is_skipped() -> None:
     request = kselftests.Request(build.Request(arch="arm64"), ENTRIES, 2, "")
     assert tap.count(kselftests.run(request)) == tap.Count(0, 0, 1)
@@ -342,9 +361,9 @@ def test_the_list_is_sound() -> None:
     assert all(known.reason for known in found.known)
 
 
-def test_naming_a_program_takes_all_its_entries() -> None:
+def test_naming_a_program_takes_all_its_entries_the_slow_ones_last() -> None:
     slow = Entry("mm/b", LIMIT, ("2",), "full")
-    found = Catalogue((*ENTRIES, slow), ())
+    found = Catalogue((slow, *ENTRIES), ())
     assert found.chosen(["kselftests"], False) == ENTRIES
     assert found.chosen(["kselftests"], True) == (*ENTRIES, slow)
     assert found.chosen(["mm/b"], False) == (ENTRIES[1], slow)
@@ -389,6 +408,24 @@ def test_the_table() -> None:
     assert "| `mm/a` | 1 passed | 1 passed | same | 2 | 3 |" in text
     assert "| `mm/b -x 1` | 1 passed | did not end | **differs** | 2 |  |" in text
     assert "- `mm/a`, b: why" in text
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_results_are_kept_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+) -> None:
+    monkeypatch.setattr(kselfjudge, "RESULTS", tmp_path / "build")
+    monkeypatch.setattr(kselfjudge, "RECORDED", tmp_path / "docs")
+    where = Environment("6.12.1", "hash", "qemu", "gcc", 3, "4G", "swathe test", "date", "commit")
+    found = [Pair("mm/a", outcome("ok 1 a"), outcome("not ok 1 a", 1))]
+    kselfjudge.record(found, Catalogue(ENTRIES, ()), where, keep)
+    assert (tmp_path / "build" / "kselftests-6.12.1.md").is_file()
+    kept = tmp_path / "docs" / "kselftests-6.12.1.json"
+    assert kept.is_file() is keep
+    if keep:
+        data = json.loads(kept.read_text())
+        assert data["environment"]["cpus"] == 3
+        assert data["tests"][0]["on"]["cases"][0] == ["a", "failed", ""]
 
 
 # Building

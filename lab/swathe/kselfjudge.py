@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from swathe import environment, ui, verdicts
 from swathe.kselflist import FILE, PART, Catalogue
-from swathe.paths import BUILD, write_atomically
+from swathe.paths import BUILD, RECORDED, write_atomically
 from swathe.tap import Test, Verdict
 from swathe.verdicts import Outcome
 
@@ -111,7 +111,12 @@ def as_json(found: Sequence[Pair], where: environment.Environment) -> str:
     return json.dumps({"environment": where.as_json(), "tests": tests}, indent=1) + "\n"
 
 
-def record(found: Sequence[Pair], catalogue: Catalogue, where: environment.Environment) -> None:
-    write_atomically(RESULTS / f"{PART}.json", as_json(found, where).encode())
-    write_atomically(RESULTS / f"{PART}.md", table(found, catalogue, where.line()).encode())
-    ui.note(f"results: {RESULTS / PART}.md")
+def record(
+    found: Sequence[Pair], catalogue: Catalogue, where: environment.Environment, keep: bool
+) -> None:
+    """What was found, in build/results; with keep, where results are kept for good, too."""
+    name = f"{PART}-{where.kernel}"
+    for directory in [RESULTS, *([RECORDED] if keep else [])]:
+        write_atomically(directory / f"{name}.json", as_json(found, where).encode())
+        write_atomically(directory / f"{name}.md", table(found, catalogue, where.line()).encode())
+        ui.note(f"results: {directory / name}.md")

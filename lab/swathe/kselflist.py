@@ -10,6 +10,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("kselftests.toml")
 PART = "kselftests"
+SETS = ("default", "full")
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,14 @@ class Catalogue:
     known: tuple[Known, ...]
 
     def chosen(self, names: Iterable[str], full: bool) -> tuple[Entry, ...]:
-        """The entries that names mean: a program, or the whole part."""
+        """The entries that names mean: a program, or the whole part. The slow ones come last."""
         wanted = set(names)
-        sets = ("default", "full") if full else ("default",)
-        return tuple(
+        sets = SETS if full else SETS[:1]
+        found = [
             entry for entry in self.entries
             if entry.program in wanted or (PART in wanted and entry.set in sets)
-        )  # fmt: skip
+        ]  # fmt: skip
+        return tuple(sorted(found, key=lambda entry: SETS.index(entry.set)))
 
     def reason(self, test: str, case: str) -> Known | None:
         return next((known for known in self.known if known.means(test, case)), None)
@@ -73,7 +75,7 @@ def parse(text: str) -> Catalogue:
         if names.count(name) != 1:
             raise ValueError(f"{FILE.name}: {name!r} is there {names.count(name)} times")
     for entry in entries:
-        if entry.set not in ("default", "full"):
+        if entry.set not in SETS:
             raise ValueError(f"{FILE.name}: {entry.name}: no set is called {entry.set!r}")
     return Catalogue(entries, known)
 

@@ -8,7 +8,7 @@ must have its reason in kselftests.toml.
 
 import shlex
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -41,24 +41,33 @@ SWITCH = "/sys/kernel/mm/unmap"
 # can be neither reclaimed nor accounted as files.
 DISK = Path("/mnt")
 
-# Every program runs in a cgroup of its own: whatever it leaves behind is ended with it.
-# Huge pages: what the tests' own runner (run_vmtests.sh) asks for.
+# What stdbuf preloads: with whole lines, a program that is ended, or forks, says everything once.
+# The kernel's own runner does the same.
+STDBUF = Path("/usr/libexec/coreutils/libstdbuf.so")
+BY_LINES = f"BY_LINES='LD_PRELOAD={STDBUF} _STDBUF_O=L'"
+# What pthread_cancel() loads, beside the C library.
+UNWINDER = "libgcc_s.so.1"
+
+# Every program runs in a cgroup of its own: whatever it leaves behind is ended with it. What
+# programs and preparations set is set back. Huge pages: what run_vmtests.sh asks for.
 FUNCTIONS = """\
 GROUP=/sys/fs/cgroup/kselftest
-hugepages() {
+fresh() {
 	echo 3 >/proc/sys/vm/drop_caches
 	echo 1 >/proc/sys/vm/compact_memory
 	echo 128 >/proc/sys/vm/nr_hugepages
+	echo 0 >/proc/sys/vm/overcommit_memory
+	echo always >/sys/kernel/mm/transparent_hugepage/enabled
 }
 attempt() { # LIMIT PREPARATION DIRECTORY COMMAND
 	limit=$1 prepare=$2 directory=$3; shift 3
 	mkdir -p $GROUP
-	hugepages
+	fresh
 	eval "$prepare"
 	read before rest </proc/uptime
 	(
 		echo 0 >$GROUP/cgroup.procs
-		cd "$directory" && exec timeout -k 5 "$limit" "$@"
+		cd "$directory" && exec env $BY_LINES timeout -k 5 "$limit" "$@"
 	) </dev/null
 	status=$?
 	read after rest </proc/uptime
@@ -77,6 +86,12 @@ class Request:
     cpus: int
     boot: str
     whole: bool = True
+    keep: bool = False
+
+    @property
+    def processors(self) -> int:
+        """mm/migration wants two threads beside its own, each on a processor."""
+        return max(self.cpus, 3)
 
 
 @dataclass
@@ -120,11 +135,21 @@ def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
         f"report stat -- cat {SWITCH}/stat",
     ]
     files = {f"/{name}": path for name, path in wanted.items()}
-    script = sections.script([FUNCTIONS, *lines])
-    libraries: dict[str, Path] = {}
-    for path in wanted.values():
-        libraries |= initramfs.libraries(path)
-    return initramfs.Job(["/bin/sh", "/test.sh"], {**libraries, **files}, {"/test.sh": script})
+    script = sections.script([BY_LINES, FUNCTIONS, *lines])
+    return initramfs.Job(
+        ["/bin/sh", "/test.sh"], {**libraries(wanted.values()), **files}, {"/test.sh": script}
+    )
+
+
+def libraries(programs: Iterable[Path]) -> dict[str, Path]:
+    """What the programs are loaded with, and what the C library loads later."""
+    found = {str(STDBUF): STDBUF}
+    for path in programs:
+        found |= initramfs.libraries(path)
+    for name in [Path(name) for name in found]:
+        if name.name == "libc.so.6" and (unwinder := name.with_name(UNWINDER)).exists():
+            found[str(unwinder)] = unwinder.resolve()
+    return found
 
 
 def boot(
@@ -161,7 +186,7 @@ def both(request: Request, built: build.Result, work: initramfs.Job) -> tuple[He
     def task(name: str, switch: str) -> parallel.Task[Heard]:
         words = f"unmap={switch} {NODES} {request.boot}".strip()
         machine = vm.Machine(
-            built.image, built.out, request.cpus, MEMORY, exact=False, boot=words,
+            built.image, built.out, request.processors, MEMORY, exact=False, boot=words,
             timeout=limit, target=built.target, cpu=built.target.short_strings,
         )  # fmt: skip
         return parallel.Task(lambda stop: boot(machine, work, name, names, stop))
@@ -235,7 +260,8 @@ def run(request: Request) -> list[Test]:
     off, on = both(ran, built, job(entries, made))
     found = pairs(entries, off, on)
     catalogue = kselflist.load()
-    kselfjudge.record(found, catalogue, environment.look(built, request.cpus, MEMORY))
+    where = environment.look(built, request.processors, MEMORY)
+    kselfjudge.record(found, catalogue, where, request.keep)
     tests = [*absent, *(test for pair in found for test in kselfjudge.judge(pair, catalogue))]
     for pair in found:
         kselfjudge.tell_passing(pair, catalogue)

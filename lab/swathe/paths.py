@@ -17,6 +17,7 @@ OVERLAY = ROOT / "kernel"
 HOOKS = ROOT / "hooks"
 CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
+RECORDED = ROOT / "docs" / "results"
 GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
 SELFTESTS = Path("tools/testing/selftests/unmap")
 

@@ -18,14 +18,15 @@ from pathlib import Path
 
 from swathe import ui
 from swathe.errors import EnvironmentLacks, UsageError
-from swathe.paths import BUILD, ROOT
+from swathe.paths import BUILD, RECORDED
 from swathe.reporting import figures
 from swathe.reporting.figures import Figures, Malformed, Profile, Run
 
 RESULTS = BUILD / "results"
-RECORDED = ROOT / "docs" / "results"
 OUT = BUILD / "report"
 KEPT = ("bench-*.json", "profile-*.json")
+# Verdicts of tests lie beside the figures.
+VERDICTS = "kselftests-*.json"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -97,7 +98,7 @@ def newest() -> Found:
     kept = [path for pattern in KEPT for path in sorted(RESULTS.glob(pattern))]
     if found := readable(kept):
         return some(found, "The newest figures kept in build/results, bench by bench.")
-    recorded = sorted(RECORDED.glob("*.json"))
+    recorded = sorted(set(RECORDED.glob("*.json")) - set(RECORDED.glob(VERDICTS)))
     names = ", ".join(f"docs/results/{path.name}" for path in recorded)
     return some(
         readable(recorded),

@@ -52,6 +52,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS, help="the same as --flavor debug, which is the default",
     )  # fmt: skip
     parser.add_argument("--full", action="store_true", help="the kernel's slow tests, too")
+    parser.add_argument(
+        "--record", action="store_true", help="keep the kernel's own tests' table in docs/results"
+    )
     parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
@@ -82,7 +85,7 @@ def request_from(args: argparse.Namespace) -> Request:
     )  # fmt: skip
     own = kselftests.Request(
         guest.kernel, kselflist.load().chosen(names, args.full), args.cpus, boot.strip(),
-        whole=kselflist.PART in names,
+        whole=kselflist.PART in names, keep=args.record,
     )  # fmt: skip
     return Request("lab" in names, "hooks" in names, guest, own)
 
