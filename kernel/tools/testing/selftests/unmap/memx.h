@@ -53,13 +53,15 @@ enum backing { UNMAPPED, ANON, OBJECT };
  *
  * @lazy: MADV_FREE'd and not written since: holds @own, or has become zeroes
  * @forked: may share its page with another process; see may_free()
+ * @whole: in a VMA that may count as soft-dirty as a whole, so that pages need no mark of
+ *	their own; 6.12 forgets this of a VMA that it merges with another
  * @half: MADV_FREE'd and then written: the sectors not in @written are all as in @own
  *	or all zero, and stay what they are
  */
 struct page_model {
 	enum backing backing;
 	bool shared, copied, locked, nofork, wipe, ksm;
-	bool lazy, half, forked;
+	bool lazy, half, forked, whole;
 	bool soft_dirty;	/* written since the bits were cleared: must be marked */
 	bool tracked, protected;	/* by userfaultfd; must be marked as protected */
 	__u8 prot, written, object;
@@ -89,6 +91,7 @@ struct world {
 	bool child, frozen;	/* in a fork; no object may change */
 	bool soft_dirty_works;
 	int uffd, pagemap;
+	long long baseline;	/* pages of the process itself, before it used the arena */
 };
 
 extern struct world world;
@@ -153,6 +156,9 @@ void expect(__u32 page, const char *data);	/* or differ */
 void check_page(__u32 page);
 void check_range(struct range range);
 void check_world(void);
+/* In memory and in swap, and how far the kernel's counters may be off. */
+long long pages_in_use(void);
+long long counters_slack(void);
 void object_changed(int object, __u32 index, __u32 nr);
 void check_marks_of(struct range range);
 void model_share(void);

@@ -23,6 +23,19 @@ static void clear_models(struct range range)
 	memset(model(range.first), 0, range.nr * sizeof(struct page_model));
 }
 
+/* A new VMA counts as written; it may be merged with any of its neighbours. */
+static void mapped_anew(struct range range)
+{
+	__u32 first = range.first, end = range.first + range.nr;
+
+	while (first && model(first - 1)->backing != UNMAPPED)
+		first--;
+	while (end < ARENA_PAGES && model(end)->backing != UNMAPPED)
+		end++;
+	for (; first < end; first++)
+		model(first)->whole = true;
+}
+
 static void map(struct range range, int prot, int flags, int fd, __u32 index)
 {
 	void *at = address(range.first);
@@ -30,6 +43,7 @@ static void map(struct range range, int prot, int flags, int fd, __u32 index)
 	if (mmap(at, range.nr * PAGE, prot, flags | MAP_FIXED, fd, index * PAGE) != at)
 		differ("mmap failed: %m");
 	clear_models(range);
+	mapped_anew(range);
 }
 
 static void map_memory(struct range range, int prot)
@@ -86,6 +100,13 @@ static void unmap(struct range range)
 	clear_models(range);
 }
 
+/* Locked memory is there, and if it may be written it was written, so to speak. */
+static void model_populated(struct page_model *page)
+{
+	if (page->prot & PROT_WRITE)
+		page->protected = false;
+}
+
 static void protect(struct range range)
 {
 	int prot = pick_protection();
@@ -94,8 +115,11 @@ static void protect(struct range range)
 		if (model(part.first)->backing == UNMAPPED)
 			continue;
 		worked(mprotect(address(part.first), part.nr * PAGE, prot), "mprotect", "");
-		for (__u32 i = 0; i < part.nr; i++)
+		for (__u32 i = 0; i < part.nr; i++) {
 			model(part.first + i)->prot = prot;
+			if (model(part.first + i)->locked)
+				model_populated(model(part.first + i));
+		}
 	}
 }
 
@@ -130,6 +154,7 @@ static void move(struct range range)
 		return;
 	memcpy(model(room.first), model(part.first), part.nr * sizeof(struct page_model));
 	clear_models(part);
+	mapped_anew(room);
 	for (__u32 i = 0; i < room.nr; i++)
 		forget_marks(model(room.first + i));
 }
@@ -144,6 +169,7 @@ static void move_leaving(struct range range)
 	    !remap(part, room, MREMAP_DONTUNMAP))
 		return;
 	memcpy(model(room.first), model(part.first), part.nr * sizeof(struct page_model));
+	mapped_anew(room);
 	for (__u32 i = 0; i < part.nr; i++)
 		forget(model(part.first + i));
 }
@@ -184,6 +210,7 @@ static void grow(struct range range)
 		forget(model(end + i));
 		model(end + i)->index = last->index + i + 1;
 	}
+	mapped_anew((struct range){ end, more });
 }
 
 static void lock_or_unlock(struct range range, bool lock)
@@ -196,8 +223,11 @@ static void lock_or_unlock(struct range range, bool lock)
 			continue;
 		worked((lock ? mlock : munlock)(address(part.first), part.nr * PAGE),
 		       lock ? "mlock" : "munlock", "");
-		for (__u32 i = 0; i < part.nr; i++)
+		for (__u32 i = 0; i < part.nr; i++) {
 			model(part.first + i)->locked = lock;
+			if (lock)
+				model_populated(model(part.first + i));
+		}
 	}
 }
 

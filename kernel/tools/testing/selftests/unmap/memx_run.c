@@ -192,24 +192,19 @@ static void make_world(int proc)
 	catch_faults();
 }
 
-static long long arena_pages(void)
+/* When all is unmapped nothing may be left. */
+static void end_world(void)
 {
-	return status_pages("RssAnon") + status_pages("RssFile") + status_pages("RssShmem") +
-	       status_pages("VmSwap");
-}
-
-/* When all is unmapped nothing may be left, but what each CPU holds back. */
-static void end_world(long long before)
-{
-	long slack = 64 * sysconf(_SC_NPROCESSORS_ONLN) + 256;
+	long long left;
 
 	check_world();
 	release_pins();
 	if (world.uffd >= 0)
 		close(world.uffd);
 	munmap(world.arena, ARENA_PAGES * PAGE);
-	if (arena_pages() > before + slack)
-		differ("%lld pages are left over", arena_pages() - before);
+	left = pages_in_use() - world.baseline;
+	if (left > counters_slack())
+		differ("%lld pages are left over", left);
 }
 
 /* Operations. */
@@ -379,16 +374,15 @@ static void run_operations(__u64 from, __u64 to, time_t end)
 static __noreturn void work(int proc, __u64 from, __u64 to, time_t end)
 {
 	pthread_t threads[64];
-	long long before;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	make_world(proc);
 	world.soft_dirty_works = soft_dirty_works();
-	before = arena_pages();
+	world.baseline = pages_in_use();
 	start_threads(threads);
 	run_operations(from, to, end);
 	stop_threads(threads);
-	end_world(before);
+	end_world();
 	_exit(0);
 }
 

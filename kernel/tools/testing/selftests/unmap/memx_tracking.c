@@ -30,8 +30,10 @@ static void clear_soft_dirty(struct range range)
 	if (!world.soft_dirty_works)
 		return;
 	write_text("/proc/self/clear_refs", "4");
-	for (__u32 i = 0; i < ARENA_PAGES; i++)
+	for (__u32 i = 0; i < ARENA_PAGES; i++) {
 		model(i)->soft_dirty = false;
+		model(i)->whole = false;
+	}
 }
 
 /*
