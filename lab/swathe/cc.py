@@ -3,6 +3,7 @@
 
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ def compile_c(
     if program.is_file():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    partial = program.with_name(f"{name}.tmp")
+    partial = program.with_name(f"{name}.{os.getpid()}.tmp")  # two may compile it at a time
     argv = [compiler, *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:
