@@ -106,6 +106,9 @@ void cgroup_leave(void);
 void reclaim_file(size_t bytes);
 void reclaim_all(size_t bytes);
 long long cgroup_stat(const char *name);
+/* Its files: the number after @key at the start of a line, and writing. */
+long long cgroup_read(const char *file, const char *key);
+bool cgroup_write(const char *file, const char *text);
 
 bool swap_is_on(void);
 bool swap_has_room(size_t bytes);

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reclaim whose allocations fail, or whose swap takes nothing more.  In all of them no
+ * page may lose its content, reclaim must return, and the counters of the process must
+ * be zero when it ends ("BUG: Bad rss-counter" in the log): each test runs in a process
+ * of its own for that.
+ *
+ * Memory of all kinds and sizes:
+ * slab_fails      every slab allocation of reclaim fails: pages stay, can go later
+ * pages_fail      every page allocation of reclaim fails (zram needs them), the same
+ * both_sometimes  a third of both fail: what was half done is done or undone
+ * nothing_needed  every allocation of the unmapping itself fails: it needs none, so
+ *                 nothing is kept that would have gone
+ * task_fails      a third of all allocations of a process fail while it faults and advises
+ *
+ * Swap, anonymous and shared memory:
+ * full            more memory than swap: full in the middle of a folio; each page is in
+ *                 memory or in swap, never in neither (lost) or both; slots are given back
+ * full_shared     the same for pages shared with a child: both processes keep theirs
+ * limited         memory.swap.max says full, the device does not
+ * write_error     zram has no memory for what is written (-ENOMEM): unmapped pages come
+ *                 back as they were, and can go once there is memory
+ * device_error    the device fails every other write (-EIO)
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+/* Several folios of the largest sizes, too. */
+#define LEN(kib)	((kib) > 64 ? 2 * PMD : PMD)
+#define TIME_LIMIT	120	/* seconds: on a busy machine, too */
+
+/* Where all of reclaim's own work happens, and what takes a folio out of a VMA. */
+#define RECLAIM	"shrink_folio_list"
+#define STOCK_UNMAP	"try_to_unmap_one"
+#define SWATHE_UNMAP	"evict_from_vma"
+
+/* A CPU may hold back so many slots each way. */
+#define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
+
+#define VARIANTS(fixture, prefix, what, size) \
+	FIXTURE_VARIANT_ADD(fixture, prefix ## _ ## size ## K_on) { \
+		.kind = what, .kib = size, .on = true }; \
+	FIXTURE_VARIANT_ADD(fixture, prefix ## _ ## size ## K_off) { \
+		.kind = what, .kib = size }
+
+static const char *prepare(struct scene *scene, enum kind kind, unsigned long kib, bool on)
+{
+	const char *missing = begin(kib, on);
+
+	if (missing)
+		return missing;
+	missing = scene_needs(kind);
+	if (!missing && access("/sys/kernel/debug/failslab", F_OK))
+		missing = "needs fault injection in debugfs";
+	if (missing)
+		end();
+	*scene = (struct scene){ .kind = kind, .kib = kib, .len = LEN(kib), .fd = -1 };
+	return missing;
+}
+
+static long pages(const struct scene *scene)
+{
+	return scene->len / PAGE;
+}
+
+static bool is_swapped(const struct scene *scene)
+{
+	return scene->kind == ANON || scene->kind == SHMEM;
+}
+
+/* Pages that reclaim need not keep: those of folios without a page that counts. */
+static long may_go(const struct scene *scene)
+{
+	long folio = scene->kib * KIB / PAGE, sum = 0;
+
+	for (long at = 0; at < pages(scene); at += folio) {
+		bool kept = false;
+
+		for (long i = at; i < at + folio; i++)
+			kept |= scene_was_rewritten(scene, i);
+		sum += kept && scene->kind == LAZYFREE ? 0 : folio;
+	}
+	return sum;
+}
+
+/* With the faults gone, reclaim takes what it may take. */
+static bool goes_later(struct scene *scene)
+{
+	scene_refill(scene);
+	if (scene->kind == LAZYFREE)
+		CHECK(!madvise(scene->mem, scene->len, MADV_FREE));
+	CHECK(!madvise(scene->mem, scene->len, MADV_PAGEOUT));
+	CHECK(count_pages(scene->mem, scene->len, PM_PRESENT) < pages(scene) / 2);
+	return true;
+}
+
+FIXTURE(swap) {
+	struct scene scene;
+};
+
+FIXTURE_VARIANT(swap) {
+	enum kind kind;
+	unsigned long kib;
+	bool on;
+};
+
+VARIANTS(swap, anon, ANON, 4);
+VARIANTS(swap, anon, ANON, 64);
+VARIANTS(swap, anon, ANON, 2048);
+VARIANTS(swap, shmem, SHMEM, 64);
+
+FIXTURE_SETUP(swap)
+{
+	const char *missing = prepare(&self->scene, variant->kind, variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+}
+
+FIXTURE_TEARDOWN(swap)
+{
+	faults_off("fail_function");
+	faults_function(NULL, 0);
+	EXPECT_TRUE(swap_back());
+	end();
+}
+
+/* No multiple of any folio's size. */
+#define SMALL_SWAP(scene)	((pages(scene) * 5 / 8 + 27) * PAGE)
+#define LARGE_SWAP	(8 * PMD)
+
+/* Folios of which one part is in swap and the other is not. */
+static long count_cut(const struct scene *scene)
+{
+	size_t folio = scene->kib * KIB;
+	long cut = 0, gone;
+
+	for (size_t at = 0; at < scene->len; at += folio) {
+		gone = count_pages(scene->mem + at, folio, PM_SWAP);
+		cut += gone && gone < (long)(folio / PAGE);
+	}
+	return cut;
+}
+
+/* Shared memory leaves nothing in the entries when it goes. */
+static bool accounted_for(const struct scene *scene)
+{
+	long there = count_pages(scene->mem, scene->len, PM_PRESENT);
+	long gone = count_pages(scene->mem, scene->len, PM_SWAP);
+
+	if (scene->kind == SHMEM)
+		there = cgroup_stat("shmem") / (long)PAGE;
+	CHECK(there > 0 && there < pages(scene));
+	if (scene->kind == SHMEM)
+		return true;
+	CHECK_EQ(pages(scene), there + gone);
+	CHECK(scene->kib == 4 || count_cut(scene) > 0);
+	return true;
+}
+
+static bool full(struct scene *scene)
+{
+	CHECK(scene_make(scene));
+	scene_reclaim(scene);
+	CHECK(swap_free_pages() <= SLOT_SLACK);
+	CHECK(accounted_for(scene));
+	CHECK_EQ(0, scene_wrong(scene));
+	scene_refill(scene);
+	scene_reclaim(scene);
+	CHECK_EQ(0, scene_wrong(scene));
+	return true;
+}
+
+TEST_F_TIMEOUT(swap, full, TIME_LIMIT)
+{
+	long long before;
+
+	ASSERT_TRUE(swap_only(SMALL_SWAP(&self->scene)));
+	before = swap_free_pages();
+	EXPECT_TRUE(apart(full, &self->scene));
+	EXPECT_GE(SLOT_SLACK, before - swap_free_pages());
+}
+
+/* The child's half: wait for the word, then look. */
+static bool child_keeps(struct scene *scene, const int *pipes)
+{
+	char token;
+
+	close(pipes[1]);
+	CHECK_EQ(0, read(pipes[0], &token, 1));
+	CHECK_EQ(0, scene_wrong(scene));
+	scene_refill(scene);
+	CHECK_EQ(0, scene_wrong(scene));
+	return true;
+}
+
+static bool full_shared(struct scene *scene)
+{
+	int pipes[2], status, pid;
+
+	CHECK(scene_make(scene));
+	CHECK(!pipe(pipes));
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		status = !child_keeps(scene, pipes);
+		fflush(stdout);
+		_exit(status);
+	}
+	scene_reclaim(scene);
+	CHECK(accounted_for(scene));
+	close(pipes[1]);
+	CHECK_EQ(0, scene_wrong(scene));
+	CHECK_EQ(pid, waitpid(pid, &status, 0));
+	CHECK_EQ(0, status);
+	CHECK_EQ(0, scene_wrong(scene));
+	return true;
+}
+
+TEST_F_TIMEOUT(swap, full_shared, TIME_LIMIT)
+{
+	ASSERT_TRUE(swap_only(SMALL_SWAP(&self->scene)));
+	EXPECT_TRUE(apart(full_shared, &self->scene));
+}
+
+static bool limited(struct scene *scene)
+{
+	CHECK(scene_make(scene));
+	scene_reclaim(scene);
+	CHECK(accounted_for(scene));
+	CHECK_EQ(0, scene_wrong(scene));
+	CHECK(cgroup_write("memory.swap.max", "max"));
+	return goes_later(scene) && !scene_wrong(scene);
+}
+
+TEST_F_TIMEOUT(swap, limited, TIME_LIMIT)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", SMALL_SWAP(&self->scene));
+	ASSERT_TRUE(swap_only(LARGE_SWAP));
+	ASSERT_TRUE(cgroup_write("memory.swap.max", text));
+	EXPECT_TRUE(apart(limited, &self->scene));
+	EXPECT_GE(SLOT_SLACK * (long)PAGE, cgroup_read("memory.swap.current", ""));
+}
+
+/* One try for each page. */
+static bool write_error(struct scene *scene)
+{
+	CHECK(scene_make(scene));
+	CHECK(!madvise(scene->mem, scene->len, MADV_PAGEOUT));
+	CHECK_EQ(0, scene_wrong(scene));
+	CHECK(swap_memory_limit(0));
+	return goes_later(scene) && !scene_wrong(scene);
+}
+
+TEST_F_TIMEOUT(swap, write_error, TIME_LIMIT)
+{
+	int log = kmsg_open();
+
+	ASSERT_TRUE(swap_only(LARGE_SWAP));
+	ASSERT_TRUE(swap_memory_limit(MIB / 2));
+	EXPECT_TRUE(apart(write_error, &self->scene));
+	EXPECT_TRUE(kmsg_has(log, "Write-error on swap-device"));
+	close(log);
+}
+
+static bool device_error(struct scene *scene)
+{
+	CHECK(scene_make(scene));
+	CHECK(faults_function("should_fail_bio", -EIO));
+	CHECK(faults_on("fail_function", "__swap_writepage", 50));
+	scene_reclaim(scene);
+	CHECK(faults_off("fail_function") > 0);
+	CHECK(faults_function(NULL, 0));
+	CHECK_EQ(0, scene_wrong(scene));
+	return goes_later(scene) && !scene_wrong(scene);
+}
+
+TEST_F_TIMEOUT(swap, device_error, TIME_LIMIT)
+{
+	if (access("/sys/kernel/debug/fail_function/inject", F_OK))
+		SKIP(return, "needs CONFIG_FAIL_FUNCTION");
+	ASSERT_TRUE(swap_only(LARGE_SWAP));
+	EXPECT_TRUE(apart(device_error, &self->scene));
+}
+
+/*
+ * From here on nothing may switch swap off: where an allocation fails while a folio
+ * is added to the swap cache, 6.12 leaves empty nodes behind, and swapoff warns of them.
+ */
+FIXTURE(faults) {
+	struct scene scene;
+};
+
+FIXTURE_VARIANT(faults) {
+	enum kind kind;
+	unsigned long kib;
+	bool on;
+};
+
+VARIANTS(faults, anon, ANON, 4);
+VARIANTS(faults, anon, ANON, 64);
+VARIANTS(faults, anon, ANON, 2048);
+VARIANTS(faults, lazyfree, LAZYFREE, 64);
+VARIANTS(faults, lazyfree, LAZYFREE, 2048);
+VARIANTS(faults, file, FILE_SHARED, 64);
+VARIANTS(faults, file, FILE_SHARED, 1024);
+VARIANTS(faults, shmem, SHMEM, 64);
+
+FIXTURE_SETUP(faults)
+{
+	const char *missing = prepare(&self->scene, variant->kind, variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	faults_off("failslab");
+	faults_off("fail_page_alloc");
+	end();
+}
+
+static bool survive(struct scene *scene, const char *first, const char *second, int percent)
+{
+	long failed = 0;
+
+	CHECK(scene_make(scene));
+	CHECK(faults_on(first, RECLAIM, percent));
+	CHECK(!second || faults_on(second, RECLAIM, percent));
+	scene_reclaim(scene);
+	failed = faults_off(first);
+	failed += second ? faults_off(second) : 0;
+	printf("# injected %ld\n", failed);
+	CHECK_EQ(0, scene_wrong(scene));
+	/* Otherwise nothing was tested; lazyfree and file memory go without allocations. */
+	CHECK(failed > 0 || !is_swapped(scene));
+	return goes_later(scene);
+}
+
+static bool slab_fails(struct scene *scene)
+{
+	return survive(scene, "failslab", NULL, 100);
+}
+
+static bool pages_fail(struct scene *scene)
+{
+	return survive(scene, "fail_page_alloc", NULL, 100);
+}
+
+static bool both_sometimes(struct scene *scene)
+{
+	return survive(scene, "failslab", "fail_page_alloc", 33);
+}
+
+TEST_F_TIMEOUT(faults, slab_fails, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(slab_fails, &self->scene));
+}
+
+TEST_F_TIMEOUT(faults, pages_fail, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(pages_fail, &self->scene));
+}
+
+TEST_F_TIMEOUT(faults, both_sometimes, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(both_sometimes, &self->scene));
+}
+
+static bool nothing_needed(struct scene *scene, const char *unmap)
+{
+	long present, failed;
+
+	CHECK(scene_make(scene));
+	CHECK(faults_on("failslab", unmap, 100));
+	CHECK(faults_on("fail_page_alloc", unmap, 100));
+	scene_reclaim(scene);
+	failed = faults_off("failslab") + faults_off("fail_page_alloc");
+	present = count_pages(scene->mem, scene->len, PM_PRESENT);
+	CHECK_EQ(0, failed);
+	CHECK(present <= pages(scene) - may_go(scene));
+	CHECK_EQ(0, scene_wrong(scene));
+	return true;
+}
+
+static bool nothing_needed_on(struct scene *scene)
+{
+	return nothing_needed(scene, SWATHE_UNMAP) && goes_later(scene);
+}
+
+static bool nothing_needed_off(struct scene *scene)
+{
+	return nothing_needed(scene, STOCK_UNMAP) && goes_later(scene);
+}
+
+TEST_F_TIMEOUT(faults, nothing_needed, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(variant->on ? nothing_needed_on : nothing_needed_off, &self->scene));
+}
+
+/* Faults that find no memory are tried again; advice may do nothing. */
+static bool task_fails(struct scene *scene)
+{
+	long failed;
+
+	CHECK(scene_make(scene));
+	for (int round = 0; round < 2; round++) {
+		CHECK(faults_on("failslab", NULL, 33));
+		CHECK(faults_on("fail_page_alloc", NULL, 33));
+		CHECK(faults_task(true));
+		madvise(scene->mem, scene->len, MADV_PAGEOUT);
+		for (long i = 0; i < pages(scene); i += 3)
+			READ_ONCE(scene->mem[i * PAGE]);
+		madvise(scene->mem, scene->len, MADV_PAGEOUT);
+		CHECK(faults_task(false));
+		failed = faults_off("failslab") + faults_off("fail_page_alloc");
+		printf("# injected %ld\n", failed);
+		CHECK(failed > 0);
+		CHECK_EQ(0, scene_wrong(scene));
+	}
+	return goes_later(scene);
+}
+
+TEST_F_TIMEOUT(faults, task_fails, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(task_fails, &self->scene));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control groups at their limit, and processes that end while their memory is being
+ * reclaimed.  After each test the control group must have given everything back, and the
+ * kernel must not have complained ("BUG: Bad rss-counter", "BUG: Bad page state").
+ *
+ * memory_max      four processes write and read more than fits, lazyfree, anonymous and
+ *                 file memory each: no page is lost or mixed up, nobody is killed
+ * oom_kill        a process that wants more than there is gets killed while its memory
+ *                 is reclaimed: the OOM reaper against unmapping; the survivor keeps its own
+ * killed          SIGKILL at any moment while two others reclaim
+ * exits           the same where processes end by themselves, in threads and with memory
+ *                 shared with a child that goes on
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#define LEN	PMD
+#define PAGES	((long)(LEN / PAGE))
+#define TIME_LIMIT	90	/* seconds: on a busy machine, too */
+#define WORKERS	4
+#define SECONDS	4
+#define KILLS	8
+#define LIMIT	"8388608"
+
+/* What a control group may still be charged with: per-CPU stocks, slab objects in flight. */
+#define LEFT	((long)MIB + 64 * (long)PAGE * sysconf(_SC_NPROCESSORS_ONLN))
+
+FIXTURE(pressure) {
+	struct scene scene;
+	int log;
+};
+
+FIXTURE_VARIANT(pressure) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(pressure, 4);
+SIZE_VARIANTS(pressure, 64);
+SIZE_VARIANTS(pressure, 1024);
+
+FIXTURE_SETUP(pressure)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	missing = scene_needs(FILE_SHARED);
+	if (!missing)
+		missing = scene_needs(ANON);
+	if (missing) {
+		end();
+		SKIP(return, "%s", missing);
+	}
+	self->scene = (struct scene){ .kib = variant->kib, .len = LEN, .fd = -1 };
+	self->log = kmsg_open();
+	ASSERT_LE(0, self->log);
+	/* The test itself lives in the control group, and must outlive it. */
+	ASSERT_TRUE(write_text("/proc/self/oom_score_adj", "-1000"));
+}
+
+FIXTURE_TEARDOWN(pressure)
+{
+	cgroup_write("memory.max", "max");
+	cgroup_write("memory.swap.max", "max");
+	EXPECT_TRUE(kernel_is_calm(self->log));
+	EXPECT_GE(LEFT, cgroup_read("memory.current", "")) {
+		TH_LOG("%lld KiB are still charged",
+		       cgroup_read("memory.current", "") / (long)KIB);
+	}
+	close(self->log);
+	end();
+}
+
+static unsigned long next(unsigned long *state)
+{
+	*state = *state * 6364136223846793005UL + 1442695040888963407UL;
+	return *state >> 33;
+}
+
+/* Each word of a page says whose it is, which it is, and how often it was written. */
+static void stamp(char *page, __u64 value)
+{
+	for (size_t i = 0; i < PAGE / sizeof(value); i += 64)
+		WRITE_ONCE(((__u64 *)page)[i], value + i);
+}
+
+static bool is_stamped(const char *page, __u64 value)
+{
+	for (size_t i = 0; i < PAGE / sizeof(value); i += 64)
+		if (READ_ONCE(((const __u64 *)page)[i]) != value + i)
+			return false;
+	return true;
+}
+
+#define KINDS	3
+static const enum kind kinds[KINDS] = { ANON, LAZYFREE, FILE_SHARED };
+
+struct area {
+	enum kind kind;
+	char *mem;
+	__u64 written[PAGES];	/* zero: never, or given to MADV_FREE since */
+};
+
+static bool map_area(struct area *area, enum kind kind, unsigned long kib)
+{
+	int fd = kind == FILE_SHARED ? xfs_file(LEN, 1, kib) : -1;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+
+	memset(area, 0, sizeof(*area));
+	area->kind = kind;
+	area->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, flags, fd);
+	if (fd >= 0)
+		close(fd);
+	return area->mem != MAP_FAILED;
+}
+
+/* Check a page, write it, and every now and then free a stretch lazily. */
+static bool use_page(struct area *area, unsigned long *random)
+{
+	long i = next(random) % PAGES;
+	char *page = area->mem + i * PAGE;
+
+	if (area->written[i])
+		CHECK(is_stamped(page, area->written[i]));
+	area->written[i] = (__u64)next(random) << 20 | i << 10;
+	stamp(page, area->written[i]);
+	if (area->kind != LAZYFREE || next(random) % 64)
+		return true;
+	i = i / 16 * 16;
+	memset(area->written + i, 0, 16 * sizeof(area->written[0]));
+	CHECK(!madvise(area->mem + i * PAGE, 16 * PAGE, MADV_FREE));
+	return true;
+}
+
+static bool check_all(const struct area *area)
+{
+	for (long i = 0; i < PAGES; i++)
+		CHECK(!area->written[i] || is_stamped(area->mem + i * PAGE, area->written[i]));
+	return true;
+}
+
+static bool work(struct scene *scene)
+{
+	static struct area areas[KINDS];
+	unsigned long random = getpid();
+	time_t end = time(NULL) + SECONDS;
+
+	use_cpu(getpid() % sysconf(_SC_NPROCESSORS_ONLN));
+	for (int i = 0; i < KINDS; i++)
+		CHECK(map_area(&areas[i], kinds[i], scene->kib));
+	while (time(NULL) < end)
+		for (int i = 0; i < KINDS * 50; i++)
+			CHECK(use_page(&areas[i % KINDS], &random));
+	for (int i = 0; i < KINDS; i++)
+		CHECK(check_all(&areas[i]));
+	return true;
+}
+
+TEST_F_TIMEOUT(pressure, memory_max, TIME_LIMIT)
+{
+	int pids[WORKERS], status;
+
+	ASSERT_TRUE(cgroup_write("memory.max", LIMIT));
+	for (int i = 0; i < WORKERS; i++)
+		pids[i] = start_apart(work, &self->scene);
+	for (int i = 0; i < WORKERS; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	EXPECT_LT(0, cgroup_read("memory.events", "max "));
+	EXPECT_EQ(0, cgroup_read("memory.events", "oom_kill "));
+}
+
+static bool stamp_all(struct area *area)
+{
+	for (long page = 0; page < PAGES; page++) {
+		area->written[page] = (__u64)(area->kind + 1) << 32 | page << 10;
+		stamp(area->mem + page * PAGE, area->written[page]);
+	}
+	return true;
+}
+
+/* A mix of all kinds, each page of it written. */
+static bool populate(struct area areas[KINDS], unsigned long kib)
+{
+	for (int i = 0; i < KINDS; i++)
+		CHECK(map_area(&areas[i], kinds[i], kib) && stamp_all(&areas[i]));
+	memset(areas[1].written, 0, sizeof(areas[1].written));
+	CHECK(!madvise(areas[1].mem, LEN, MADV_FREE));
+	return true;
+}
+
+/* Wants more and more, with lazyfree and file memory among it for reclaim to work on. */
+static bool grow(struct scene *scene)
+{
+	static struct area areas[KINDS];
+
+	write_text("/proc/self/oom_score_adj", "1000");
+	use_cpu(1 % sysconf(_SC_NPROCESSORS_ONLN));
+	CHECK(populate(areas, scene->kib));
+	for (int i = 0; i < 64; i++)
+		CHECK(map_area(&areas[0], ANON, scene->kib) && stamp_all(&areas[0]));
+	return false;	/* never got here alive */
+}
+
+/* Memory that must not change while a neighbour is killed. */
+static bool survive(struct scene *scene)
+{
+	static struct area areas[KINDS];
+	int status, pid;
+
+	CHECK(populate(areas, scene->kib));
+	for (int round = 0; round < 3; round++) {
+		pid = start_apart(grow, scene);
+		CHECK_EQ(pid, waitpid(pid, &status, 0));
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		for (int i = 0; i < KINDS; i++)
+			CHECK(check_all(&areas[i]));
+	}
+	return true;
+}
+
+TEST_F_TIMEOUT(pressure, oom_kill, TIME_LIMIT)
+{
+	ASSERT_TRUE(cgroup_write("memory.max", "16777216"));
+	ASSERT_TRUE(cgroup_write("memory.swap.max", "2097152"));
+	EXPECT_TRUE(apart(survive, &self->scene));
+	EXPECT_LE(3, cgroup_read("memory.events", "oom_kill "));
+}
+
+/* Says that it has its memory, then uses it for as long as it lives. */
+static bool victim(struct scene *scene)
+{
+	static struct area areas[KINDS];
+	unsigned long random = getpid();
+	char token = 0;
+
+	use_cpu(1 % sysconf(_SC_NPROCESSORS_ONLN));
+	CHECK(populate(areas, scene->kib));
+	CHECK_EQ(1, write(scene->fd, &token, 1));
+	for (;;)
+		for (int i = 0; i < KINDS; i++)
+			CHECK(use_page(&areas[i], &random));
+}
+
+/* Ends after a while, some of its memory shared with a child that goes on for longer. */
+static bool leaver(struct scene *scene)
+{
+	static struct area areas[KINDS];
+	char token = 0;
+	int pid, status;
+
+	CHECK(populate(areas, scene->kib));
+	pid = fork();
+	if (!pid) {
+		usleep(20000 + getpid() % 7 * 5000);
+		for (int i = 0; i < KINDS; i++)
+			CHECK(check_all(&areas[i]));
+		_exit(0);
+	}
+	CHECK_EQ(1, write(scene->fd, &token, 1));
+	usleep(getpid() % 5 * 5000);
+	if (getpid() % 2)
+		return true;	/* the orphan is init's */
+	CHECK_EQ(pid, waitpid(pid, &status, 0));
+	CHECK_EQ(0, status);
+	return true;
+}
+
+/* Reclaim without an end, from another CPU than the victims'. */
+static int start_reclaimer(void)
+{
+	int pid = fork();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		reclaim_file(LEN);
+		reclaim_all(LEN / 4);
+		usleep(2000);	/* or nobody would ever get to have any memory */
+	}
+}
+
+static void stop(int pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A process with its memory in place; its pid. */
+static int start_ready(struct __test_metadata *_metadata, struct scene *scene,
+		       bool (*job)(struct scene *scene))
+{
+	int pipes[2], pid;
+	char token;
+
+	ASSERT_EQ(0, pipe(pipes));
+	scene->fd = pipes[1];
+	pid = start_apart(job, scene);
+	ASSERT_LT(0, pid);
+	close(pipes[1]);
+	ASSERT_EQ(1, read(pipes[0], &token, 1));
+	close(pipes[0]);
+	return pid;
+}
+
+TEST_F_TIMEOUT(pressure, killed, TIME_LIMIT)
+{
+	int reclaimers[2] = { start_reclaimer(), start_reclaimer() };
+	unsigned long random = variant->kib;
+	int status, pid;
+
+	for (int i = 0; i < KILLS; i++) {
+		pid = start_ready(_metadata, &self->scene, victim);
+		usleep(next(&random) % 40000);
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(SIGKILL, status) {
+			TH_LOG("killed after an error of its own");
+		}
+	}
+	stop(reclaimers[0]);
+	stop(reclaimers[1]);
+}
+
+TEST_F_TIMEOUT(pressure, exits, TIME_LIMIT)
+{
+	int reclaimers[2] = { start_reclaimer(), start_reclaimer() };
+	int status, pid;
+
+	for (int i = 0; i < KILLS; i++) {
+		pid = start_ready(_metadata, &self->scene, leaver);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	usleep(100000);		/* for the orphans to end */
+	stop(reclaimers[0]);
+	stop(reclaimers[1]);
+}
+
+TEST_HARNESS_MAIN

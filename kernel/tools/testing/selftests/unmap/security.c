@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an unprivileged process (nobody) can do and see.
+ *
+ * no_writing    nothing below /sys/kernel/mm/unmap and /sys/module/unmap can be written
+ * no_counters   the counters and the list of sabotages cannot be read: what others'
+ *               memory does is not for everybody
+ * settings      the switch and the limit can be read: they tell one bit and a number that
+ *               root has chosen, the same for everybody
+ * no_file_else  there is no other file than those above
+ * bounded       one folio's entries, the most that are handled under one page-table lock, in
+ *               runs of one: not longer than stock code takes (run it with ./swathe run,
+ *               and what it prints are instructions)
+ * nothing_kept  a process that had much memory evicted, in runs of one and of many, leaves
+ *               no page, no page table and no slab object behind
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#define NOBODY	65534
+#define PARAMETERS	"/sys/module/unmap/parameters/"
+
+static const struct {
+	const char *path;
+	bool readable;
+} files[] = {
+	{ UNMAP_SYSFS "enabled", true },
+	{ UNMAP_SYSFS "max_run", true },
+	{ UNMAP_SYSFS "stat", false },
+	{ PARAMETERS "sabotage", false },
+};
+
+FIXTURE(security) {
+};
+
+FIXTURE_SETUP(security)
+{
+	if (geteuid() || access(UNMAP_SYSFS, F_OK))
+		SKIP(return, "needs root and mm/unmap");
+	ASSERT_EQ(0, setgid(NOBODY));
+	ASSERT_EQ(0, setuid(NOBODY));
+}
+
+FIXTURE_TEARDOWN(security)
+{
+}
+
+static int open_error(const char *path, int mode)
+{
+	int fd = open(path, mode);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* A kernel built without the ways to break it has no file for them. */
+static bool exists(const char *path)
+{
+	return open_error(path, O_RDONLY) != ENOENT;
+}
+
+TEST_F(security, no_writing)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!exists(files[i].path))
+			continue;
+		EXPECT_EQ(EACCES, open_error(files[i].path, O_WRONLY)) {
+			TH_LOG("%s", files[i].path);
+		}
+		EXPECT_EQ(-1, chmod(files[i].path, 0666));
+	}
+}
+
+TEST_F(security, no_counters)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (!files[i].readable && exists(files[i].path))
+			EXPECT_EQ(EACCES, open_error(files[i].path, O_RDONLY));
+}
+
+TEST_F(security, settings)
+{
+	long long mask = read_field(UNMAP_SYSFS "enabled", "");
+	long long max = read_field(UNMAP_SYSFS "max_run", "");
+
+	EXPECT_LE(0, mask);
+	EXPECT_LE(1, max);
+	EXPECT_GE(512, max);
+}
+
+static bool is_known(const char *dir, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%.40s", dir, name);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (!strcmp(files[i].path, path))
+			return true;
+	return false;
+}
+
+static void only_known(struct __test_metadata *_metadata, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		EXPECT_TRUE(is_known(path, entry->d_name)) {
+			TH_LOG("%s%s: who may read and write it?", path, entry->d_name);
+		}
+	}
+	if (dir)
+		closedir(dir);
+}
+
+TEST_F(security, no_file_else)
+{
+	only_known(_metadata, UNMAP_SYSFS);
+	only_known(_metadata, PARAMETERS);
+}
+
+/* As nobody, with the process's own advice: what anybody can do. */
+#define LEN	PMD
+
+static bool protect_every_other(char *mem, int prot)
+{
+	for (size_t i = 0; i < LEN; i += 2 * PAGE)
+		CHECK(!mprotect(mem + i, PAGE, prot));
+	return true;
+}
+
+/* Long runs, and then runs of one, as no two neighbours agree. */
+static bool use_much(struct scene *scene)
+{
+	CHECK(scene_make(scene));
+	CHECK(!setgid(NOBODY) && !setuid(NOBODY));
+	for (int round = 0; round < 2; round++) {
+		scene_refill(scene);
+		CHECK(!madvise(scene->mem, LEN, MADV_FREE));
+		CHECK(!round || protect_every_other(scene->mem, PROT_READ));
+		CHECK(!madvise(scene->mem, LEN, MADV_PAGEOUT));
+	}
+	return true;
+}
+
+/* What was freed a moment ago may still count: KASAN keeps it back, to notice late uses. */
+static void settle_slabs(void)
+{
+	DIR *dir = opendir("/sys/kernel/slab");
+	struct dirent *entry;
+	char path[300];
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", entry->d_name);
+		if (entry->d_name[0] != '.')
+			write_text(path, "1");
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static long long in_use(const char *name)
+{
+	return read_field("/proc/meminfo", name);
+}
+
+/* The rest needs root for looking. */
+FIXTURE(kept) {
+};
+
+FIXTURE_SETUP(kept)
+{
+}
+
+FIXTURE_TEARDOWN(kept)
+{
+}
+
+TEST_F_TIMEOUT(kept, nothing_kept, 120)
+{
+	static const char * const names[] = {
+		"AnonPages:", "Mapped:", "PageTables:", "SUnreclaim:", "Shmem:"
+	};
+	struct scene scene = { .kind = LAZYFREE, .kib = 64, .len = LEN, .fd = -1 };
+	const char *missing = begin(64, true);
+	long long before[5], evicted;
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	evicted = unmap_stat("evict_entries");
+	EXPECT_TRUE(apart(use_much, &scene));	/* what is allocated once, is */
+	settle_slabs();
+	for (int i = 0; i < 5; i++)
+		before[i] = in_use(names[i]);
+	for (int round = 0; round < 8; round++)
+		EXPECT_TRUE(apart(use_much, &scene));
+	EXPECT_LE(9 * 2 * (long)(LEN / PAGE), unmap_stat("evict_entries") - evicted);
+	settle_slabs();
+	/* 32 MiB came and went; what CPUs hold back and caches keep is far less. */
+	for (int i = 0; i < 5; i++) {
+		EXPECT_GE(512, in_use(names[i]) - before[i]) {
+			TH_LOG("%s %lld KiB more", names[i], in_use(names[i]) - before[i]);
+		}
+	}
+	end();
+}
+
+/* Nanoseconds for reclaim of one 2 MiB folio, mapped by entries of which no two agree. */
+static long long time_one_folio(struct __test_metadata *_metadata)
+{
+	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct timespec begin, end;
+	int uffd;
+
+	ASSERT_NE(MAP_FAILED, mem);
+	fill(mem, PMD, 1);
+	ASSERT_TRUE(folios_are(mem, PMD, 2048));
+	uffd = uffd_open(mem, PMD);
+	ASSERT_LE(0, uffd);
+	ASSERT_EQ(0, madvise(mem, PMD, MADV_FREE));
+	/* From here on, advice would split the folio, as its entries do not agree. */
+	for (size_t i = 0; i < PMD; i += 2 * PAGE)
+		ASSERT_TRUE(uffd_protect(uffd, mem + i, PAGE, true));
+	ASSERT_TRUE(folios_are(mem, PMD, 2048));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	reclaim_file(PMD);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	EXPECT_EQ(0, count_pages(mem, PMD, PM_PRESENT));
+	close(uffd);
+	munmap(mem, PMD);
+	return (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
+}
+
+static long long median_of_three(struct __test_metadata *_metadata)
+{
+	long long a = time_one_folio(_metadata), b = time_one_folio(_metadata);
+	long long c = time_one_folio(_metadata);
+	long long low = a < b ? a : b, high = a < b ? b : a;
+
+	return c < low ? low : c > high ? high : c;
+}
+
+TEST_F_TIMEOUT(kept, bounded, 120)
+{
+	const char *missing = begin(2048, true);
+	long long on, off, runs;
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	runs = unmap_stat("evict_runs");
+	on = median_of_three(_metadata);
+	runs = unmap_stat("evict_runs") - runs;
+	ASSERT_TRUE(switch_evict(false));
+	off = median_of_three(_metadata);
+	TH_LOG("one folio in runs of one: %lld ns, stock %lld ns", on, off);
+	EXPECT_EQ(3 * 512, runs);
+	/* Time on a busy machine is no measure; ten times as long would be a loop. */
+	EXPECT_GT(10 * off, on);
+	end();
+}
+
+TEST_HARNESS_MAIN
