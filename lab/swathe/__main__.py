@@ -16,6 +16,8 @@ COMMANDS = {
     "profile": "show what each kernel function costs in a bench",
     "report": "write one page of what was measured: tables, plots, environment",
     "test": "check the lab, the hooks and the kernel",
+    "stress": "everything at once: stressors, random operations, faults, power cuts",
+    "powercut": "cut a guest's power, and look what is on its disk",
     "build": "fetch, hook and build a kernel",
     "run": "boot that kernel and run a static program of yours in it",
     "apply": "put overlay and hooks into a kernel tree of your own",

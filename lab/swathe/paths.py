@@ -19,6 +19,7 @@ CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
 RECORDED = ROOT / "docs" / "results"
 GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
+GUEST_POWERCUT = ROOT / "lab" / "guest" / "powercut.c"
 SELFTESTS = Path("tools/testing/selftests/unmap")
 
 

@@ -36,7 +36,10 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """What a guest is booted with. exact counts instructions; without it, SMP runs in parallel."""
+    """What a guest is booted with. exact counts instructions; without it, SMP runs in parallel.
+
+    The disk is new and goes with the guest, unless there is an image to go on with.
+    """
 
     image: Path
     out: Path
@@ -49,6 +52,7 @@ class Machine:
     options: tuple[str, ...] = ()
     target: Arch = field(kw_only=True)
     cpu: str = "max"
+    image_of_disk: Path | None = None
 
     @property
     def parameters(self) -> str:
@@ -117,12 +121,16 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "-device", "virtio-serial-device",
         *port("out", home / "out"),
         *port("verdict", home / "verdict"),
-        "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={home / 'disk.img'}",
+        "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={disk_image(machine, home)}",
         "-device", "virtio-blk-device,drive=disk",
         "-kernel", str(machine.image), "-initrd", str(archive),
         "-append", machine.parameters,
         *machine.options,
     ]  # fmt: skip
+
+
+def disk_image(machine: Machine, home: Path) -> Path:
+    return machine.image_of_disk or home / "disk.img"
 
 
 def make_disk(path: Path, size: str) -> None:
@@ -196,20 +204,26 @@ def boot(
     name: str,
     on_text: OnText,
     stop: threading.Event | None = None,
+    on_console: OnText | None = None,
 ) -> Verdict:
     """Run the job to its end, or until stop is set; on_text gets its output as it comes.
+
+    on_console gets the whole console afterwards.
 
     The console's log stays below build/log under the given name.
     """
     archive = initramfs.make(job, machine.out, machine.target)
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
     with scratch(f"vm-{name}") as home:
-        make_disk(home / "disk.img", machine.disk)
+        if not machine.image_of_disk:
+            make_disk(home / "disk.img", machine.disk)
         try:
             return attend(machine, archive, home, on_text, log, stop)
         finally:
             if (home / "console.log").exists():
                 (home / "console.log").rename(log)
+                if on_console:
+                    on_console(log.read_text(errors="replace"))
 
 
 def attend(

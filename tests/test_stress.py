@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Power cuts and stress: what is chosen, and how guests' output is judged."""
+
+import itertools
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from swathe import (
+    __main__,
+    arch,
+    build,
+    environment,
+    guesttests,
+    initramfs,
+    powercut,
+    reports,
+    stress,
+    stressguest,
+    vm,
+)
+from swathe.errors import EnvironmentLacks, VmLost
+from swathe.tap import Test, Verdict
+
+PORTS = """
+for word; do
+	case $word in
+	file,id=verdict,path=*) verdict=${word#*path=} ;;
+	file,id=out,path=*) out=${word#*path=} ;;
+	*,file=*disk.img) disk=${word#*file=} ;;
+	file:*) console=${word#file:} ;;
+	esac
+done
+"""
+CUT = powercut.Cut(1, 5, 4)
+SAMPLES = "".join(
+    f"sample {when} {name} 1000\n"
+    for when in ("before", "after")
+    for name in (
+        *("AnonPages", "Mapped", "Shmem", "PageTables", "SUnreclaim", "KernelStack", "Mlocked"),
+        *("SwapTotal", "SwapFree", "nr_dying_descendants"),
+    )
+)
+DONE = (
+    "sample before x 1\n@ stress run\n"
+    "stress-ng: metrc: [7] vm                 1200      3.00      2.90 \n? 0\n"
+)
+
+
+def test_complaints() -> None:
+    console = (
+        "[    1.000000] rcu: \tRCU lockdep checking is enabled.\n"
+        "[    2.000000][   T12] BUG: Bad rss-counter state mm:1 type:MM_ANONPAGES val:15\n"
+        "[    3.000000] WARNING: possible circular locking dependency detected\n"
+        "[    4.000000] BUG: KASAN: slab-use-after-free in x\n"
+        "[    5.000000] Memory failure: 0x1: recovery action for clean LRU page: Recovered\n"
+        "[    6.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+    )
+    found = reports.find(console)
+    assert [line.split()[1] for line in found] == ["Bad", "possible", "KASAN:"]
+    tests = guesttests.complaints(console)
+    assert {test.verdict for test in tests} == {Verdict.FAILED}
+
+
+def test_a_seed_chooses_the_cuts() -> None:
+    assert powercut.plan(7, 3) == powercut.plan(7, 3)
+    assert powercut.plan(7, 3) != powercut.plan(8, 3)
+    assert all(powercut.EARLIEST <= cut.at < powercut.LATEST for cut in powercut.plan(7, 50))
+
+
+def test_the_line_at_which_the_power_goes() -> None:
+    told = powercut.Told(4)
+    told("e 10\ns 1 2 3\n")
+    with pytest.raises(powercut.PowerCut):
+        told("f 1 9\ne 25\n")
+    assert told.synced == ["s 1 2 3", "f 1 9"]
+    assert told.evicted == 15
+
+
+@pytest.fixture
+def cut(
+    fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, str, str], Test]:
+    """A cut with shell scripts for both guests and for xfs_repair."""
+    monkeypatch.setattr(vm, "make_disk", lambda path, size: path.write_text("new\n"))
+    given: list[str] = []
+
+    def make(job: initramfs.Job, out: Path, target: arch.Arch) -> Path:
+        given.append(job.texts.get(powercut.LIST, ""))
+        return tmp_path / "initramfs"
+
+    monkeypatch.setattr(initramfs, "make", make)
+
+    def run(write: str, check: str, repair: str) -> Test:
+        second = f'grep -q written "$disk" && {{ {check}; exit; }}'
+        fake(arch.X86_64.qemu, f'{PORTS}{second}; echo written >>"$disk"; {write}')
+        fake("xfs_repair", repair)
+        target = arch.X86_64
+        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=10, exact=False, target=target)
+        test = powercut.cut_once(machine, Path("powercut"), CUT)
+        assert given[1:] in ([], ["s 1 2 3\n"])
+        return test
+
+    return run
+
+
+WRITE = r'printf "e 1\ns 1 2 3\ne 2\ne 9\n" >"$out"; exec sleep 60'
+GOOD = 'echo "exit 0" >"$verdict"'
+BAD = r'echo "wrong: page 7" >"$out"; echo "exit 1" >"$verdict"'
+NO_MOUNT = 'echo "setup /mnt: Structure needs cleaning" >"$verdict"'
+
+
+def test_a_good_cut(cut: Callable[[str, str, str], Test]) -> None:
+    test = cut(WRITE, GOOD, "true")
+    assert (test.verdict, test.detail) == (Verdict.PASSED, "1 syncs kept, 8 entries evicted")
+
+
+@pytest.mark.parametrize(
+    ("write", "check", "repair", "said"),
+    [
+        (WRITE, BAD, "true", "wrong: page 7"),
+        (WRITE, NO_MOUNT, "true", "after the cut, .*Structure needs cleaning"),
+        (WRITE, GOOD, "echo bad inode; exit 1", "xfs_repair -n: bad inode"),
+        (WRITE, f'echo "BUG: Bad page" >"$console"; {GOOD}', "true", "BUG: Bad page"),
+        (r'printf "e 1\ne 1\ne 1\ne 1\n" >"$out"; exec sleep 60', GOOD, "true", "nothing was"),
+        (r'echo "! msync: I/O error" >"$out"; echo "exit 1" >"$verdict"', GOOD, "", "msync: I/O"),
+    ],
+)
+def test_a_bad_cut(
+    cut: Callable[[str, str, str], Test], write: str, check: str, repair: str, said: str
+) -> None:
+    test = cut(write, check, repair)
+    assert test.verdict is Verdict.FAILED
+    assert re.search(said, test.detail)
+
+
+def request(seed: int, kinds: tuple[str, ...] = stress.KINDS) -> stress.Request:
+    return stress.Request(build.Request(flavor="debug"), 1, seed, kinds, "")
+
+
+def test_a_seed_chooses_the_steps() -> None:
+    def first(seed: int) -> list[stress.Step]:
+        return list(itertools.islice(stress.steps(request(seed)), 40))
+
+    assert first(3) == first(3)
+    assert first(3) != first(4)
+    met = {(step.kind, step.cpus) for step in first(3)}
+    assert met == set(itertools.product(stress.KINDS, stress.CPUS))
+
+
+def test_only_one_kind() -> None:
+    args = __main__.parser().parse_args(["stress", "--only", "memx", "--seed", "2"])
+    chosen = stress.request_from(args)
+    assert {s.kind for s in itertools.islice(stress.steps(chosen), 9)} == {"memx"}
+
+
+def problems(text: str) -> list[str]:
+    found: list[str] = []
+    stressguest.judge(text, found)
+    return found
+
+
+def test_a_good_run() -> None:
+    assert problems(DONE + SAMPLES) == []
+    assert stressguest.operations(DONE) == 1200
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "did not end"),
+        ("@ stress run\n", "did not end"),
+        (DONE, "no samples of AnonPages"),
+        (DONE.replace("? 0", "? 2") + SAMPLES, "status 2"),
+        (DONE.replace("1200", "0") + SAMPLES, "nothing was done"),
+        (DONE + SAMPLES.replace("after Mapped 1000", "after Mapped 9000"), "Mapped grew by 8000"),
+        (DONE + SAMPLES.replace("after SwapFree 1000", "after SwapFree 0"), "SwapUsed grew by"),
+        ("stress-ng: fail:  [9] vm: mismatch\n" + DONE + SAMPLES, "vm: mismatch"),
+    ],
+)
+def test_a_bad_run(text: str, said: str) -> None:
+    text = text.replace("after SwapFree 0", "after SwapFree 0\nsample after SwapTotal 5000")
+    assert any(said in problem for problem in problems(text))
+
+
+def test_memx_is_read_as_a_test() -> None:
+    text = DONE.replace(
+        "stress-ng: metrc:", "TAP version 13\n1..1\nnot ok 1 memx: 55 operations\n#"
+    )
+    assert stressguest.operations(text) == 55
+    assert any("memx" in problem for problem in problems(text + SAMPLES))
+
+
+def test_harmless_ends() -> None:
+    assert problems(DONE.replace("? 0", "? 4") + SAMPLES) == []
+
+
+def test_the_script_is_shell(tmp_path: Path) -> None:
+    job = stressguest.job(stressguest.stress_ng(["vm", "fork"], 9, 60), 9, {})
+    (tmp_path / "a.sh").write_text(job.texts["/stress.sh"])
+    subprocess.run(["sh", "-n", tmp_path / "a.sh"], check=True)
+    text = job.texts["/stress.sh"]
+    assert "--timeout 4s" in text
+    assert "--timeout 60s" in text
+    assert "@COMMAND@" in stressguest.SCRIPT
+    assert not re.search("@[A-Z]+@", text)
+
+
+def test_without_stress_ng(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EnvironmentLacks, match="apt-get install stress-ng"):
+        stressguest.need_stress_ng()
+
+
+def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[stress.Outcome], None]) -> int:
+    def do(bench: stress.Bench, step: stress.Step, outcome: stress.Outcome) -> None:
+        outcome.operations = 3
+        end(outcome)
+
+    built = build.Result("6.12", Path("i"), Path("o"), Path("t"), "c", arch.X86_64)
+    monkeypatch.setattr(build, "build", lambda request: built)
+    monkeypatch.setattr(guesttests, "compile_tests", lambda built: {})
+    monkeypatch.setattr(environment, "look", lambda *args: ABOUT)
+    monkeypatch.setattr(stress, "do", do)
+    return __main__.main(["stress", "--minutes", "0", "--seed", "1", "--only", "memx"])
+
+
+ABOUT = environment.Environment("6.12", "c", "q", "g", 8, "4G", "x", "d", "s")
+
+
+def newest() -> dict[str, list[dict[str, object]]]:
+    path = max(stress.RESULTS.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
+    found: dict[str, list[dict[str, object]]] = json.loads(path.read_text())
+    return found
+
+
+def test_results_are_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_with(monkeypatch, lambda outcome: None) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("seed 1\n")
+    assert "| all |  | 0 | 3 | 0 | 0 | 0 |" in shown
+    assert newest()["steps"][0]["operations"] == 3
+
+
+def test_a_report_fails_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_with(monkeypatch, lambda outcome: outcome.reports.append("BUG: x")) == 1
+    assert newest()["steps"][0]["reports"] == ["BUG: x"]
+
+
+def test_a_lost_guest_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(outcome: stress.Outcome) -> None:
+        raise VmLost("the VM was lost")
+
+    assert run_with(monkeypatch, end) == 4
+    assert newest()["steps"][0]["problems"] == ["the VM was lost"]
