@@ -296,6 +296,17 @@ bool swap_memory_limit(size_t bytes)
 	return zram_write("mem_limit", bytes);
 }
 
+long long swap_failed_writes(void)
+{
+	unsigned long long reads, writes;
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "/sys/block/zram%d/io_stat", swap_device);
+	if (!read_text(path, text, sizeof(text)) || sscanf(text, "%llu %llu", &reads, &writes) != 2)
+		return -1;
+	return writes;
+}
+
 bool swap_back(void)
 {
 	char path[32];

@@ -77,6 +77,8 @@ bool kernel_is_calm(int log);
 bool swap_only(size_t bytes);
 /* How much memory the device may take for what is written to it: beyond, writes fail. */
 bool swap_memory_limit(size_t bytes);
+/* How many the device refused: the log tells of a few of them only. */
+long long swap_failed_writes(void);
 /* As it was.  False when a slot of the device stays in use: a reference was lost. */
 bool swap_back(void);
 long long swap_free_pages(void);

@@ -264,13 +264,10 @@ static bool write_error(struct scene *scene)
 
 TEST_F_TIMEOUT(swap, write_error, TIME_LIMIT)
 {
-	int log = kmsg_open();
-
 	ASSERT_TRUE(swap_only(LARGE_SWAP));
 	ASSERT_TRUE(swap_memory_limit(MIB / 2));
 	EXPECT_TRUE(apart(write_error, &self->scene));
-	EXPECT_TRUE(kmsg_has(log, "Write-error on swap-device"));
-	close(log);
+	EXPECT_LT(0, swap_failed_writes());
 }
 
 static bool device_error(struct scene *scene)
