@@ -1,39 +1,122 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What counts as having found a bug that was put in on purpose."""
+"""What counts as having found a bug that was put in on purpose, and how it is kept."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from swathe import seeded
-from swathe.sections import Section
+from swathe import arch, build, environment, guesttests, initramfs, proof, seeded, vm
+from swathe.errors import VmLost
 from swathe.tap import Verdict
 
-HEAD = ("TAP version 13", "1..1", "# seed 1")
-MISMATCH = "# process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
+HEAD = "@ guest memx\nTAP version 13\n1..1\n# seed 1\n"
+MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
+ABOUT = {"kernel": "6.12.1", "swathe": "abc"}
 
 
-def section(status: int | None, *lines: str) -> Section:
-    return Section(("memx",), (*HEAD, *lines), status)
+def watched(text: str) -> seeded.Watch:
+    watch = seeded.Watch()
+    watch(text)
+    return watch
 
 
 @pytest.mark.parametrize(
-    ("reports", "lost", "found", "said"),
+    ("text", "lost", "found", "said"),
     [
-        ([section(1, MISMATCH, "not ok 1 memx")], "", True, MISMATCH),
-        ([section(0, "ok 1 memx")], "", False, "nothing found"),
-        ([section(None)], "the VM was lost: Kernel panic", True, "Kernel panic"),
-        ([section(None)], "the VM was lost: no verdict within 360 s", False, "no verdict"),
-        ([], "the VM was lost: Kernel panic", False, "did not run"),
-        ([], "", False, "did not run"),
+        (f"{HEAD}# {MISMATCH}\n", "", True, MISMATCH),
+        (f"{HEAD}# the kernel's log has a BUG line\n", "", True, "BUG"),
+        ("@ guest lazyfree\nnot ok 3 lazyfree.pinned\n", "", True, "lazyfree.pinned"),
+        ("@ kunit unmap\n    not ok 3 table_end\n", "", True, "table_end"),
+        (f"{HEAD}ok 1 memx: 5 operations\n? 0\n", "", False, "nothing"),
+        (f"{HEAD}? 139\n", "", True, "139"),
+        (HEAD, "the VM was lost: Kernel panic", True, "Kernel panic"),
+        (HEAD, "the VM was lost: no verdict within 360 s", False, "no verdict"),
+        ("", "the VM was lost: Kernel panic", False, "did not run"),
+        ("", "", False, "did not run"),
     ],
 )
-def test_what_counts(reports: list[Section], lost: str, found: bool, said: str) -> None:
-    finding = seeded.conclude("rss", 1.0, reports, lost)
+def test_what_counts(text: str, lost: str, found: bool, said: str) -> None:
+    finding = seeded.conclude("rss", watched(text), lost)
     assert finding.found == found
     assert said in finding.said
     assert (seeded.judge(finding).verdict is Verdict.PASSED) == found
 
 
-def test_every_way_is_known_and_what_is_left_out_has_a_reason() -> None:
+def test_in_a_kernel_that_is_not_broken_nothing_may_be_found() -> None:
+    quiet = seeded.conclude(seeded.NONE, watched(f"{HEAD}ok 1 memx\n? 0\n"), "")
+    assert seeded.judge(quiet).verdict is Verdict.PASSED
+    for text, lost in ((f"{HEAD}# {MISMATCH}\n", ""), (HEAD, "lost: panic"), (f"{HEAD}? 1\n", "")):
+        loud = seeded.conclude(seeded.NONE, watched(text), lost)
+        assert seeded.judge(loud).verdict is Verdict.FAILED
+    silent = seeded.conclude(seeded.NONE, watched(""), "")
+    assert seeded.judge(silent).verdict is Verdict.FAILED
+
+
+def test_every_way_is_known_and_has_a_finder() -> None:
     ways = seeded.ways()
     assert {"put_back", "table_end", "rss", "flush"} <= set(ways)
-    assert set(seeded.NOT_DATA) < set(ways)
+    assert set(seeded.OTHERS) < set(ways)
+    finders = {seeded.finder(way) for way in ways}
+    assert finders - {seeded.KUNIT} <= set(guesttests.names())
+
+
+def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = build.Result("6.12.1", tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
+    booted = []
+
+    def boot(
+        machine: vm.Machine,
+        job: initramfs.Job,
+        name: str,
+        on_text: Callable[[str], None],
+        stop: object = None,
+    ) -> vm.Verdict:
+        booted.append(machine.boot)
+        assert isinstance(on_text, seeded.Watch)
+        if name == "seeded-none":
+            on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
+            return vm.Verdict(0)
+        if name == "seeded-rss":
+            on_text(HEAD)
+            raise VmLost("the VM was lost: Kernel panic")
+        on_text(f"{HEAD}# {MISMATCH}\n")
+        assert on_text.stop.is_set()
+        raise vm.Stopped("stopped")
+
+    about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
+    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    monkeypatch.setattr(build, "build", lambda request: built)
+    monkeypatch.setattr(guesttests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
+    monkeypatch.setattr(seeded, "ways", lambda: ["rss", "flush"])
+    monkeypatch.setattr(vm, "boot", boot)
+    monkeypatch.setattr(environment, "look", lambda *args: about)
+    tests = seeded.run(build.Request(flavor="debug"), 7, 2)
+    assert [test.verdict for test in tests] == [Verdict.PASSED] * 3
+    assert [boot.split("sabotage=")[1:] for boot in booted] == [[], ["rss"], ["flush"]]
+    kept = json.loads((tmp_path / "proof-6.12.1.json").read_text())
+    assert [row[0] for row in kept["seeded"]["rows"]] == ["none", "rss", "flush"]
+    assert f"| flush | memx | 0 | {MISMATCH} |" in (tmp_path / "proof-6.12.1.md").read_text()
+
+
+def test_a_section_replaces_the_one_of_its_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    for name, cell in (("a", "old"), ("b", "other"), ("a", "new")):
+        section = proof.Section(name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",))
+        path = proof.record("6.12.1", section)
+    text = path.read_text()
+    assert "| new |" in text
+    assert "| other |" in text
+    assert "old" not in text
+    assert text.count("- a note") == 2
+    assert text.startswith("<!-- SPDX")
+
+
+def test_numbers_are_set_to_the_right() -> None:
+    table = proof.markdown(("what", "s"), (("a|b", "1.5"), ("all", "")))
+    assert table.splitlines() == ["| what | s |", "| --- | ---: |", "| a\\|b | 1.5 |", "| all |  |"]

@@ -18,6 +18,7 @@ from swathe import (
     guesttests,
     initramfs,
     powercut,
+    proof,
     reports,
     stress,
     stressguest,
@@ -229,11 +230,16 @@ def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[stress.Outcome], No
     return __main__.main(["stress", "--minutes", "0", "--seed", "1", "--only", "memx"])
 
 
+@pytest.fixture(autouse=True)
+def results_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(proof, "RESULTS", tmp_path / "results")
+
+
 ABOUT = environment.Environment("6.12", "c", "q", "g", 8, "4G", "x", "d", "s")
 
 
 def newest() -> dict[str, list[dict[str, object]]]:
-    path = max(stress.RESULTS.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
+    path = max(proof.RESULTS.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
     found: dict[str, list[dict[str, object]]] = json.loads(path.read_text())
     return found
 

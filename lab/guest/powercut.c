@@ -3,6 +3,7 @@
  * powercut - what is on disk when the power goes while reclaim unmaps dirty file pages.
  *
  *	powercut write SEED	stamp pages of a mapped file, sync some of them, say so, for ever
+ *	powercut spoil SEED	the same, but only say so: the check must fail
  *	powercut check LIST	look whether everything that was said is there
  *
  * A page belongs to a stretch that was stamped in one go; every word of it says which page
@@ -40,6 +41,8 @@
 #define WORDS	(PAGE / sizeof(__u64))
 #define LONGEST	96
 #define GENERATIONS	0xffffffffULL
+
+static bool spoil;
 
 static void need(bool ok, const char *what)
 {
@@ -90,7 +93,7 @@ static void write_stretch(__u64 *mem, __u64 generation)
 	stamp(mem, first, count, generation);
 	if (random() % 3)
 		return;
-	need(!msync(mem + first * WORDS, count * PAGE, MS_SYNC), "msync");
+	need(spoil || !msync(mem + first * WORDS, count * PAGE, MS_SYNC), "msync");
 	printf("s %ld %ld %llu\n", first, count, (unsigned long long)generation);
 }
 
@@ -115,7 +118,7 @@ static void write_whole_file(long number)
 	need(mem != MAP_FAILED, "mapping a file");
 	stamp(mem, 0, count, number);
 	madvise(mem, count * PAGE, MADV_PAGEOUT);
-	need(!fsync(fd) && !rename(path, final), final);
+	need((spoil || !fsync(fd)) && !rename(path, final), final);
 	dir = open("/mnt", O_RDONLY);
 	need(!fsync(dir), "fsync of /mnt");
 	printf("f %ld %ld\n", number, count);
@@ -219,10 +222,11 @@ static int check(const char *path)
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 3 && !strcmp(argv[1], "write"))
+	spoil = argc == 3 && !strcmp(argv[1], "spoil");
+	if (spoil || (argc == 3 && !strcmp(argv[1], "write")))
 		write_for_ever(strtoul(argv[2], NULL, 0));
 	if (argc == 3 && !strcmp(argv[1], "check"))
 		return check(argv[2]);
-	fprintf(stderr, "powercut write SEED | check LIST\n");
+	fprintf(stderr, "powercut write SEED | spoil SEED | check LIST\n");
 	return 2;
 }

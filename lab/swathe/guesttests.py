@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """KUnit results and system-call tests, in one boot of the kernel under test."""
 
+import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
 TIME_LIMIT = 900
 SKIPPED = 4
+WORTH_TELLING = 1.0
+END = re.compile(r"\? \d+")
 # With five levels of page tables, KASAN takes a good address for a wild one when an interrupt
 # comes while 6.12 identifies its first processor; and the timer's check wants ticks in time.
 # A busy host fails both now and then.
@@ -100,13 +104,18 @@ def complaints(console: str) -> list[Test]:
 
 
 def tell(text: list[str]) -> vm.OnText:
-    """Keep all output, and say which program begins."""
+    """Keep all output; say which program begins, and how long it took if that was long."""
+    begin = time.monotonic()
 
     def on_text(more: str) -> None:
+        nonlocal begin
         text.append(more)
         for line in more.splitlines():
             if line.startswith("@ "):
+                begin = time.monotonic()
                 ui.note(f"  {line[2:]}")
+            elif END.fullmatch(line) and time.monotonic() - begin >= WORTH_TELLING:
+                ui.note(f"    {time.monotonic() - begin:.0f} s")
 
     return on_text
 

@@ -6,6 +6,9 @@ system call returned, while all of it is being reclaimed. At a moment that the s
 QEMU is killed. Then the same disk is booted again: XFS must mount (it recovers its log), every
 stamp that was said to be synced must be there, and xfs_repair -n must find nothing.
 
+With --spoil the guest says so without having synced anything: that must fail. So must a kernel
+whose TLBs keep translations to pages that are gone (--boot unmap.sabotage=flush).
+
 What was written to the virtual disk stays in the host's page cache, so this is a power cut for
 everything the guest had in memory; it is not one for a disk's own volatile cache.
 
@@ -18,12 +21,25 @@ import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from swathe import build, cc, guesttests, initramfs, proc, reports, run, tap, ui, vm
+from swathe import (
+    build,
+    cc,
+    environment,
+    guesttests,
+    initramfs,
+    proc,
+    proof,
+    reports,
+    run,
+    tap,
+    ui,
+    vm,
+)  # fmt: skip
 from swathe.errors import VmLost
 from swathe.paths import GUEST_POWERCUT, SELFTESTS, scratch
 from swathe.tap import Test, Verdict
 
-TIMEOUT = 300
+TIMEOUT = 900
 CUTS = 3
 # So many lines the guest gets to say before the cut.
 EARLIEST, LATEST = 30, 600
@@ -39,6 +55,7 @@ class Request:
     cpus: int
     timeout: float
     boot: str
+    spoil: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,7 @@ class Cut:
     number: int
     seed: int
     at: int
+    spoil: bool = False
 
     @property
     def name(self) -> str:
@@ -85,11 +103,11 @@ class Told:
         return next((line[2:] for line in self.lines if line.startswith("! ")), "")
 
 
-def plan(seed: int, cuts: int) -> list[Cut]:
+def plan(seed: int, cuts: int, spoil: bool = False) -> list[Cut]:
     """The same cuts for the same seed."""
     rng = random.Random(seed)
     return [
-        Cut(number, rng.randrange(1, 1 << 31), rng.randrange(EARLIEST, LATEST))
+        Cut(number, rng.randrange(1, 1 << 31), rng.randrange(EARLIEST, LATEST), spoil)
         for number in range(1, cuts + 1)
     ]
 
@@ -97,6 +115,7 @@ def plan(seed: int, cuts: int) -> list[Cut]:
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cuts", type=run.positive, default=CUTS, metavar="N", help="how many")
     parser.add_argument("--seed", type=int, metavar="S", help="of the guest and the moments")
+    parser.add_argument("--spoil", action="store_true", help="sync nothing: this must fail")
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
     build.add_flavor_argument(parser, "debug")
@@ -106,7 +125,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def request_from(args: argparse.Namespace) -> Request:
     seed = random.randrange(1 << 31) if args.seed is None else args.seed
     kernel = build.request_from(args, pristine=False)
-    return Request(kernel, args.cuts, seed, args.cpus, args.timeout, args.boot)
+    return Request(kernel, args.cuts, seed, args.cpus, args.timeout, args.boot, args.spoil)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -127,10 +146,26 @@ def cut_all(request: Request) -> list[Test]:
         target=built.target,
     )  # fmt: skip
     tests = []
-    for cut in plan(request.seed, request.cuts):
+    for cut in plan(request.seed, request.cuts, request.spoil):
         tests.append(cut_once(machine, program, cut))
         ui.result(f"{tests[-1].verdict.value}: {tests[-1].name}, {tests[-1].detail}")
+    record(built, request, tests)
     return tests
+
+
+def record(built: build.Result, request: Request, tests: list[Test]) -> None:
+    broken = " --spoil" if request.spoil else ""
+    broken += f" --boot {request.boot}" if request.boot else ""
+    options = f"--cuts {request.cuts} --seed {request.seed}{broken}"
+    rows = tuple(
+        (test.name.removeprefix("powercut: "), test.verdict.value, test.detail) for test in tests
+    )
+    about = environment.look(built, request.cpus, vm.Machine.memory).as_json()
+    header = ("cut", "result", "what was seen")
+    section = proof.Section(
+        f"powercut{broken}", f"`./swathe powercut {options}`", about, header, rows
+    )
+    proof.record(built.version, section)
 
 
 def compile_guest(built: build.Result) -> Path:
@@ -160,12 +195,17 @@ def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:
 
 def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) -> str:
     """Returns what went wrong: the guest must be alive and evicting when its power goes."""
-    job = initramfs.Job(["/bin/powercut", "write", str(cut.seed)], {"/bin/powercut": program})
+    what = "spoil" if cut.spoil else "write"
+    job = initramfs.Job(["/bin/powercut", what, str(cut.seed)], {"/bin/powercut": program})
     try:
         verdict = vm.boot(machine, job, "powercut-write", told)
     except PowerCut:
         off = "unmap=n" in machine.boot.split()
         return "" if off or told.evicted else "nothing was evicted before the cut"
+    except VmLost as error:
+        if "within" in str(error):
+            raise
+        return f"before the cut, {error}"
     return f"the guest ended by itself ({told.complaint or f'status {verdict.shell_status}'})"
 
 

@@ -1,29 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Break the kernel on purpose, one way after the other, and see memx find each.
+"""Break the kernel on purpose, one way after the other, and see that each is found.
 
-The ways are those of mm/unmap/sabotage.c. A way counts as found when memx reports a
-mismatch, or when a check of the kernel's own ends the machine while memx runs.
+The ways are those of mm/unmap/sabotage.c, one boot for each. memx looks for them; those that
+change no byte it knows of are looked for by a test that does (OTHERS). A way counts as found
+when that program says what is wrong, or when a check of the kernel's own ends the machine
+while it runs. First of all memx must find nothing in a kernel that is not broken.
 """
 
 import re
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from swathe import build, guesttests, initramfs, sections, ui, vm
+from swathe import build, environment, guesttests, initramfs, proof, sections, ui, vm
 from swathe.errors import CheckFailed, VmLost
 from swathe.paths import OVERLAY
 from swathe.tap import Test, Verdict
 
 SABOTAGE = OVERLAY / "mm/unmap/sabotage.c"
 WAY = re.compile(r'^\t\[UNMAP_SABOTAGE_\w+\]\s*= "(\w+)",$', re.MULTILINE)
-# What breaks a promise without changing a byte: memx cannot see it, system-call tests do.
-NOT_DATA = {
-    "extra_ref": "the memory stays, and stays right: lazyfree tests it",
-    "table_end": "what lies behind a table does not continue a run by chance: KUnit puts it there",
+NONE = "none"
+KUNIT = "kunit"
+# What memx cannot see, and why.
+OTHERS = {
+    # The memory stays, and stays right: only its size is wrong.
+    "extra_ref": "lazyfree",
+    # What lies behind a table does not continue a run by chance.
+    "table_end": KUNIT,
 }
-MINUTES = 2
+MINUTES = 2.0
+QUIET_MINUTES = 0.5
 BOOT_LIMIT = 120
+# What a program prints about the first thing that is wrong.
+SIGN = re.compile(
+    r"^(?:# (process \d+, operation .*|the kernel's log has .*)|\s*(not ok .*))$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -31,9 +44,36 @@ class Finding:
     """How a broken kernel fared."""
 
     way: str
+    by: str
     seconds: float
     found: bool
     said: str
+
+
+class Watch:
+    """The guest's output; it is stopped when the program has said what is wrong."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.began = self.ended = 0.0
+        self.stop = threading.Event()
+
+    def __call__(self, more: str) -> None:
+        self.text += more
+        self.ended = time.monotonic()
+        if not self.began and "@ " in self.text:
+            self.began = self.ended
+        if self.sign:
+            self.stop.set()
+
+    @property
+    def sign(self) -> str:
+        match = SIGN.search(self.text)
+        return (match[1] or match[2]) if match else ""
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began if self.began else 0.0
 
 
 def ways() -> list[str]:
@@ -44,61 +84,84 @@ def ways() -> list[str]:
     return found
 
 
+def finder(way: str) -> str:
+    return OTHERS.get(way, "memx")
+
+
 def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
-    """One boot for each way."""
+    """One boot for each way, and one for none."""
     built = build.build(kernel)
-    program = guesttests.compile_tests(built)["memx"]
-    command = f"memx --seed {seed} --procs 2 --minutes {MINUTES}"
-    job = initramfs.Job(
+    programs = guesttests.compile_tests(built)
+    ui.note(f"breaking Linux {built.version} ({kernel.flavor}), seed {seed}")
+    findings = []
+    for way in (NONE, *ways()):
+        finding = attempt(built, job(way, seed, programs), way, cpus)
+        ui.note(f"  {way}: {finding.said} ({finding.by}, {finding.seconds:.0f} s)")
+        findings.append(finding)
+    record(built, seed, cpus, findings)
+    return [judge(finding) for finding in findings]
+
+
+def job(way: str, seed: int, programs: dict[str, Path]) -> initramfs.Job:
+    by = finder(way)
+    if by == KUNIT:
+        lines = guesttests.guest_lines(True, ())
+        return initramfs.Job(["/bin/sh", "/seeded.sh"], {}, {"/seeded.sh": sections.script(lines)})
+    minutes = QUIET_MINUTES if way == NONE else MINUTES
+    options = f" --seed {seed} --procs 2 --minutes {minutes}" if by == "memx" else ""
+    return initramfs.Job(
         ["/bin/sh", "/seeded.sh"],
-        {"/bin/memx": program},
-        {"/seeded.sh": sections.script([f"report memx -- {command}"])},
+        {f"/bin/{by}": programs[by]},
+        {"/seeded.sh": sections.script([f"report guest {by} -- {by}{options}"])},
     )
-    tests = []
-    for way in ways():
-        if way in NOT_DATA:
-            tests.append(Test(f"seeded {way}", Verdict.SKIPPED, NOT_DATA[way]))
-            continue
-        finding = attempt(built, job, way, cpus)
-        ui.note(f"  {way}: {finding.said} ({finding.seconds:.0f} s)")
-        tests.append(judge(finding))
-    return tests
 
 
-def attempt(built: build.Result, job: initramfs.Job, way: str, cpus: int) -> Finding:
-    """Boot broken in this way, and run memx until it says something or its time is over."""
+def attempt(built: build.Result, task: initramfs.Job, way: str, cpus: int) -> Finding:
+    """Boot broken in this way, until the program has said something or its time is over."""
+    broken = "" if way == NONE else f" unmap.sabotage={way}"
     machine = vm.Machine(
-        built.image, built.out, cpus, exact=False, boot=f"unmap.sabotage={way}",
+        built.image, built.out, cpus, exact=False, boot=f"{guesttests.STEADY}{broken}",
         timeout=BOOT_LIMIT + 60 * MINUTES * 2, target=built.target,
     )  # fmt: skip
-    text: list[str] = []
-    began: list[float] = []
-
-    def on_text(more: str) -> None:
-        text.append(more)
-        if not began and any("# seed" in part for part in text):
-            began.append(time.monotonic())
-
+    watch, lost = Watch(), ""
     try:
-        vm.boot(machine, job, f"seeded-{way}", on_text)
-        said = ""
+        vm.boot(machine, task, f"seeded-{way}", watch, watch.stop)
+    except vm.Stopped:
+        pass
     except VmLost as error:
-        said = str(error)
-    seconds = time.monotonic() - (began or [time.monotonic()])[0]
-    return conclude(way, seconds, sections.parse("".join(text)), said)
+        lost = str(error)
+        watch.ended = time.monotonic()
+    return conclude(way, watch, lost)
 
 
-def conclude(way: str, seconds: float, reports: Sequence[sections.Section], lost: str) -> Finding:
-    """What memx printed, or what ended the machine; a machine that never ran memx shows nothing."""
+def conclude(way: str, watch: Watch, lost: str) -> Finding:
+    """What was printed, or what ended the machine; one where nothing ran shows nothing."""
+    by, seconds = finder(way), watch.seconds
+    reports = sections.parse(watch.text)
+    if watch.sign:
+        return Finding(way, by, seconds, True, watch.sign)
     if not reports:
-        return Finding(way, seconds, False, f"memx did not run: {lost or 'no output'}")
+        return Finding(way, by, seconds, False, f"{by} did not run: {lost or 'no output'}")
     if lost:
-        return Finding(way, seconds, "within" not in lost, lost)
-    report = reports[-1]
-    mismatch = next((line for line in report.lines if line.startswith("# process ")), "")
-    return Finding(way, seconds, bool(report.status), mismatch or "nothing found")
+        return Finding(way, by, seconds, "within" not in lost, lost)
+    status = reports[-1].status
+    return Finding(way, by, seconds, bool(status), f"status {status}" if status else "nothing")
 
 
 def judge(finding: Finding) -> Test:
-    verdict = Verdict.PASSED if finding.found else Verdict.FAILED
+    """Broken must be found; in a kernel that is not, nothing may be, by a program that ran."""
+    good = finding.said == "nothing" if finding.way == NONE else finding.found
+    verdict = Verdict.PASSED if good else Verdict.FAILED
     return Test(f"seeded {finding.way}", verdict, finding.said)
+
+
+def record(built: build.Result, seed: int, cpus: int, findings: Sequence[Finding]) -> None:
+    rows = [(f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings]
+    proof.record(
+        built.version,
+        proof.Section(
+            "seeded", f"Kernels broken on purpose (`./swathe test seeded`), seed {seed}",
+            environment.look(built, cpus, vm.Machine.memory).as_json(),
+            ("way", "found by", "seconds", "what it said"), tuple(rows),
+        ),
+    )  # fmt: skip

@@ -33,6 +33,7 @@ from swathe import (
     guesttests,
     initramfs,
     powercut,
+    proof,
     reports,
     stressguest,
     tap,
@@ -40,10 +41,9 @@ from swathe import (
     vm,
 )  # fmt: skip
 from swathe.errors import VmLost
-from swathe.paths import BUILD, write_atomically
+from swathe.paths import write_atomically
 from swathe.tap import Verdict
 
-RESULTS = BUILD / "results"
 KINDS = ("stressors", "memx", "tests", "powercut")
 CPUS = (2, 4, 1, 8)
 FAULT_TESTS = ("faults", "pressure", "poison", "races", "security")
@@ -262,21 +262,24 @@ HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures"
 
 def table(outcomes: list[Outcome]) -> str:
     """The table as Markdown, which is also what people see."""
-    lines = [HEADER, ("---",) * 2 + ("---:",) * 5, *rows(outcomes)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return proof.markdown(HEADER, tuple(rows(outcomes)))
 
 
 def save(request: Request, built: build.Result, outcomes: list[Outcome]) -> Path:
-    """Both forms below build/results; the Markdown's path."""
+    """Both forms below build/results, and into what was proved; the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
-    base = RESULTS / f"stress-{time.strftime('%Y%m%d-%H%M%S')}"
+    base = proof.RESULTS / f"stress-{time.strftime('%Y%m%d-%H%M%S')}"
     data = {
         "seed": request.seed,
         "environment": about.as_json(),
         "steps": [asdict(outcome) for outcome in outcomes],
     }
     write_atomically(base.with_suffix(".json"), json.dumps(data, indent=1).encode())
-    failures = [f"- {o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports]]
-    text = "\n".join([f"Seed {request.seed}. {about.line()}.", "", table(outcomes), "", *failures])
-    write_atomically(base.with_suffix(".md"), f"{text}\n".encode())
+    failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
+    section = proof.Section(
+        "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
+        about.as_json(), HEADER, tuple(rows(outcomes)), failures,
+    )  # fmt: skip
+    write_atomically(base.with_suffix(".md"), proof.render_section(section).encode())
+    proof.record(built.version, section)
     return base.with_suffix(".md")

@@ -5,6 +5,8 @@
     hooks    golden tests of every semantic patch
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
+    seeded   kernels broken on purpose: each way to break the laws is found
+    powercut two guests lose their power: what was synced is on their disks
     kselftests
              the kernel's own tests of mm, unchanged, in two guests: the
              verdicts with swathe off and on must be the same
@@ -19,18 +21,32 @@ The last line says how many tests passed, failed and were skipped.
 """
 
 import argparse
+import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from swathe import build, guesttests, hooktests, kselflist, kselftests, labtests, run, tap, ui
+from swathe import (
+    build,
+    guesttests,
+    hooktests,
+    kselflist,
+    kselftests,
+    labtests,
+    powercut,
+    run,
+    seeded,
+    tap,
+    ui,
+)  # fmt: skip
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-PARTS = ("lab", "hooks", "kunit", "guest", kselflist.PART)
+PARTS = ("lab", "hooks", "kunit", "guest", "seeded", "powercut", kselflist.PART)
 # The kernel's own tests join as soon as all their failures in stock are explained.
 DEFAULT = PARTS[:-1]
-TIMEOUT = 1800
+TIMEOUT = 2700
+CUTS = 2
 
 
 @dataclass(frozen=True)
@@ -40,7 +56,10 @@ class Request:
     lab: bool
     hooks: bool
     guest: guesttests.Request
+    seeded: bool
+    powercut: powercut.Request | None
     kselftests: kselftests.Request
+    seed: int
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +106,12 @@ def request_from(args: argparse.Namespace) -> Request:
         guest.kernel, kselflist.load().chosen(names, args.full), args.cpus, boot.strip(),
         whole=kselflist.PART in names, keep=args.record,
     )  # fmt: skip
-    return Request("lab" in names, "hooks" in names, guest, own)
+    seed = random.randrange(1 << 31)
+    cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
+    return Request(
+        "lab" in names, "hooks" in names, guest, "seeded" in names,
+        cuts if "powercut" in names else None, own, seed,
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
@@ -99,6 +123,12 @@ def main(args: argparse.Namespace) -> int:
         found += announce("hooks", hooktests.run())
     if request.guest.kunit or request.guest.programs:
         found += announce("kernel", guesttests.run(request.guest))
+    if request.seeded:
+        found += announce(
+            "seeded", seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
+        )
+    if request.powercut:
+        found += announce("powercut", powercut.cut_all(request.powercut))
     if request.kselftests.entries:
         found += announce(kselflist.PART, kselftests.run(request.kselftests))
     count = tap.count(found)

@@ -16,6 +16,7 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
+#define FIRST_SWAP	"/dev/zram0"
 #define FIRST	1
 #define SECOND	2
 
@@ -110,7 +111,8 @@ const char *scene_needs(enum kind kind)
 		close(fd);
 		return NULL;
 	}
-	return kind == LAZYFREE || swap_is_on() ? NULL : "needs swap";
+	/* A test that was killed may have left it off. */
+	return kind == LAZYFREE || swap_is_on() || !swapon(FIRST_SWAP, 0) ? NULL : "needs swap";
 }
 
 static int open_scene(const struct scene *scene)
@@ -206,7 +208,6 @@ bool apart(bool (*job)(struct scene *scene), struct scene *scene)
 
 /* Swap. */
 
-#define FIRST_SWAP	"/dev/zram0"
 #define SWAPOFF_LIMIT	10	/* seconds */
 
 static int swap_device = -1;

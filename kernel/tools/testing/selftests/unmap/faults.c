@@ -35,7 +35,7 @@
 
 /* Several folios of the largest sizes, too. */
 #define LEN(kib)	((kib) > 64 ? 2 * PMD : PMD)
-#define TIME_LIMIT	120	/* seconds: on a busy machine, too */
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 /* Where all of reclaim's own work happens, and what takes a folio out of a VMA. */
 #define RECLAIM	"shrink_folio_list"

@@ -155,7 +155,8 @@ void fill_sector(void *sector, __u32 stamp);
 void expect(__u32 page, const char *data);	/* or differ */
 void check_page(__u32 page);
 void check_range(struct range range);
-void check_world(void);
+void check_state(void);			/* marks and counters, cheap: no page is touched */
+void check_world(void);				/* that, and every byte */
 /* In memory and in swap, and how far the kernel's counters may be off. */
 long long pages_in_use(void);
 long long counters_slack(void);

@@ -20,6 +20,7 @@
 #define ARENA		((char *)(1UL << 40))
 
 #define CHECK_EVERY	4096
+#define CHECK_STATE_EVERY	64
 #define REMEMBERED	8
 
 struct world world;
@@ -171,9 +172,20 @@ static int open_object(int i)
 	return fd >= 0 ? fd : memfd_create("memx", MFD_CLOEXEC);
 }
 
+/* All of it is there from the start, and so in the baseline. */
+static void *allocate(size_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (mem == MAP_FAILED)
+		differ("no memory for the model: %m");
+	return mem;
+}
+
 static void make_objects(void)
 {
-	world.objects = calloc(NR_OBJECTS, sizeof(struct object));
+	world.objects = allocate(NR_OBJECTS * sizeof(struct object));
 	for (int i = 0; i < NR_OBJECTS; i++) {
 		world.objects[i].fd = open_object(i);
 		world.objects[i].size = OBJECT_PAGES;
@@ -186,7 +198,7 @@ static void make_world(int proc)
 {
 	world.seed = mix(options.seed ^ mix(proc));
 	world.arena = ARENA;
-	world.pages = calloc(ARENA_PAGES, sizeof(struct page_model));
+	world.pages = allocate(ARENA_PAGES * sizeof(struct page_model));
 	world.uffd = -1;
 	make_objects();
 	catch_faults();
@@ -356,6 +368,17 @@ static bool time_left(time_t end)
 	return !end || time(NULL) < end;
 }
 
+/* Not while a sequence is shrunk: then it must fail where it failed. */
+static void check_now_and_then(__u64 nr)
+{
+	if (left_out)
+		return;
+	if (nr % CHECK_EVERY == 0)
+		check_world();
+	else if (nr % CHECK_STATE_EVERY == 0)
+		check_state();
+}
+
 static void run_operations(__u64 from, __u64 to, time_t end)
 {
 	for (__u64 nr = from; nr < to && ((nr & 255) || time_left(end)); nr++) {
@@ -365,8 +388,7 @@ static void run_operations(__u64 from, __u64 to, time_t end)
 		bury(WNOHANG);
 		if (nr == options.spoil)
 			spoil_one_byte();
-		if (nr % CHECK_EVERY == 0 && !left_out)
-			check_world();
+		check_now_and_then(nr);
 	}
 	bury(0);
 }

@@ -193,7 +193,7 @@ FIXTURE_TEARDOWN(kept)
 {
 }
 
-TEST_F_TIMEOUT(kept, nothing_kept, 120)
+TEST_F_TIMEOUT(kept, nothing_kept, 600)
 {
 	static const char * const names[] = {
 		"AnonPages:", "Mapped:", "PageTables:", "SUnreclaim:", "Shmem:"
@@ -257,7 +257,7 @@ static long long median_of_three(struct __test_metadata *_metadata)
 	return c < low ? low : c > high ? high : c;
 }
 
-TEST_F_TIMEOUT(kept, bounded, 120)
+TEST_F_TIMEOUT(kept, bounded, 600)
 {
 	const char *missing = begin(2048, true);
 	long long on, off, runs;
