@@ -26,7 +26,7 @@ KUNIT = "kunit"
 # What memx cannot see, and why.
 OTHERS = {
     # The memory stays, and stays right: only its size is wrong.
-    "extra_ref": "lazyfree",
+    "extra_ref": "putback",
     # What lies behind a table does not continue a run by chance.
     "table_end": KUNIT,
 }

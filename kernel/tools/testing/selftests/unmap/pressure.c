@@ -32,7 +32,7 @@
 #define WORKERS	4
 #define SECONDS	3
 #define KILLS	8
-#define EXITS	6
+#define EXITS	4
 /* Looking at all pages while they are being reclaimed takes seconds. */
 #define SAMPLE	8
 #define LIMIT	"8388608"
