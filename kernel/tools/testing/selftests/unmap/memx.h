@@ -165,8 +165,9 @@ void check_marks_of(struct range range);
 void model_share(void);
 void model_fork(void);				/* in the child */
 
-/* memx_map.c: new anonymous memory that can be written. */
+/* memx_map.c: new anonymous memory, and shared memory, that can be written. */
 void map_fresh(struct range range);
+void map_shmem(struct range range);
 
 /* memx_content.c */
 void write_all(struct range range);

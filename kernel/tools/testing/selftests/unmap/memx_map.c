@@ -65,13 +65,8 @@ void map_fresh(struct range range)
 	map_memory(range, PROT_READ | PROT_WRITE);
 }
 
-static void map_object(struct range range, bool shared)
+static void map_part(struct range range, int prot, bool shared, int object, __u32 index)
 {
-	int prot = pick_protection(), object = pick(NR_OBJECTS);
-	__u32 index = pick(OBJECT_PAGES - 8);
-
-	if (range.nr > OBJECT_PAGES - index)
-		range.nr = OBJECT_PAGES - index;
 	map(range, prot, shared ? MAP_SHARED : MAP_PRIVATE, world.objects[object].fd, index);
 	for (__u32 i = 0; i < range.nr; i++) {
 		struct page_model *page = model(range.first + i);
@@ -82,6 +77,23 @@ static void map_object(struct range range, bool shared)
 		page->object = object;
 		page->index = index + i;
 	}
+}
+
+static void map_object(struct range range, bool shared)
+{
+	int prot = pick_protection(), object = pick(NR_OBJECTS);
+	__u32 index = pick(OBJECT_PAGES - 8);
+
+	if (range.nr > OBJECT_PAGES - index)
+		range.nr = OBJECT_PAGES - index;
+	map_part(range, prot, shared, object, index);
+}
+
+/* Whole folios of shared memory: the range begins where one may, and so do they. */
+void map_shmem(struct range range)
+{
+	map_part(range, PROT_READ | PROT_WRITE, true, pick(2),
+		 pick((OBJECT_PAGES - range.nr) / 16) * 16);
 }
 
 static void map_shared(struct range range)

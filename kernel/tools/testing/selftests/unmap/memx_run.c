@@ -183,6 +183,16 @@ static void *allocate(size_t size)
 	return mem;
 }
 
+/* Large writes make large folios, which page faults alone would not. */
+static void fill_file(int fd)
+{
+	static const char zeroes[16 * PAGE];
+
+	for (__u32 i = 0; i < OBJECT_PAGES; i += 16)
+		if (pwrite(fd, zeroes, sizeof(zeroes), i * PAGE) != (ssize_t)sizeof(zeroes))
+			differ("no room for a file: %m");
+}
+
 static void make_objects(void)
 {
 	world.objects = allocate(NR_OBJECTS * sizeof(struct object));
@@ -191,6 +201,8 @@ static void make_objects(void)
 		world.objects[i].size = OBJECT_PAGES;
 		if (ftruncate(world.objects[i].fd, OBJECT_PAGES * PAGE))
 			differ("no room for an object: %m");
+		if (i >= 2)
+			fill_file(world.objects[i].fd);
 	}
 }
 
@@ -222,7 +234,12 @@ static void end_world(void)
 /* Operations. */
 
 static void fork_operation(struct range range);
-static struct operation fork_operations[] = { { "fork", 3, fork_operation }, { } };
+static void free_and_exit(struct range range);
+static struct operation fork_operations[] = {
+	{ "fork", 3, fork_operation },
+	{ "free_and_exit", 6, free_and_exit },
+	{ }
+};
 
 static const struct operation *kinds[NR_KINDS];
 static unsigned int nr_kinds, all_weights;
@@ -278,6 +295,14 @@ static void one_operation(__u64 nr)
 }
 
 static pid_t forked;
+static int log_fd = -1;
+
+/* At its end a process's counters are exact, and must be zero: the kernel tells if not. */
+static void check_log(void)
+{
+	if (log_fd >= 0 && kmsg_has(log_fd, "BUG: "))
+		differ("the kernel's log has a BUG line");
+}
 
 /* The child has looked at everything, done something of its own, and looked again. */
 static void bury(int how)
@@ -291,6 +316,7 @@ static void bury(int how)
 	if (status)
 		differ("the child ended with %s %d", WIFSIGNALED(status) ? "signal" : "status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	check_log();
 }
 
 static __noreturn void live_as_child(__u64 seed, __u32 ops)
@@ -324,6 +350,35 @@ static void fork_operation(struct range range)
 		forked = 0;
 		world.frozen = false;
 	}
+}
+
+/* A child of which much was reclaimed ends. */
+static void free_and_exit(struct range range)
+{
+	int status;
+	pid_t pid;
+
+	if (world.child)
+		return;
+	model_share();
+	pid = fork();
+	if (!pid) {
+		world.child = true;
+		model_fork();
+		range.first = range.first % (ARENA_PAGES / 64) * 64;
+		range.nr = 64;
+		map_fresh(range);
+		write_all(range);
+		lazyfree(range);
+		madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
+		check_range(range);
+		_exit(0);
+	}
+	if (pid < 0)
+		return;
+	if (waitpid(pid, &status, 0) != pid || status)
+		differ("a child that freed memory ended with %#x", status);
+	check_log();
 }
 
 static void *disturbing(void *seed)
@@ -399,6 +454,7 @@ static __noreturn void work(int proc, __u64 from, __u64 to, time_t end)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	make_world(proc);
+	log_fd = kmsg_open();
 	world.soft_dirty_works = soft_dirty_works();
 	world.baseline = pages_in_use();
 	start_threads(threads);

@@ -116,6 +116,20 @@ static void write_protect(struct range range)
 	}
 }
 
+/* Protected shared memory goes: the entries must remember that it was protected. */
+static void marks_left(struct range range)
+{
+	range.first &= ~15U;
+	range.nr = 16;
+	map_shmem(range);
+	write_all(range);
+	write_protect(range);
+	for (int pass = 0; pass < 2; pass++)
+		madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
+	check_marks_of(range);
+	check_range(range);
+}
+
 static void stop_tracking(struct range range)
 {
 	(void)range;
@@ -156,6 +170,7 @@ struct operation tracking_operations[] = {
 	{ "clear_soft_dirty", 3, clear_soft_dirty },
 	{ "marks_put_back", 4, marks_put_back },
 	{ "write_protect", 12, write_protect },
+	{ "marks_left", 4, marks_left },
 	{ "stop_tracking", 1, stop_tracking },
 	{ "mergeable", 3, mergeable },
 	{ "unmergeable", 3, unmergeable },
