@@ -153,6 +153,7 @@ void forget(struct page_model *page);		/* all but where and how it is mapped */
 void model_write(__u32 page, int sector, __u32 stamp);
 void fill_sector(void *sector, __u32 stamp);
 void expect(__u32 page, const char *data);	/* or differ */
+void vanish(struct page_model *page);		/* MADV_FREE'd pages that are gone */
 void check_page(__u32 page);
 void check_range(struct range range);
 void check_state(void);			/* marks and counters, cheap: no page is touched */
@@ -171,6 +172,7 @@ void map_shmem(struct range range);
 
 /* memx_content.c */
 void write_all(struct range range);
+void remove_pages(struct range range);
 void lazyfree(struct range range);
 
 /* memx_neutral.c: what other threads do all the time. */

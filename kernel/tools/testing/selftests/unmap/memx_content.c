@@ -153,6 +153,25 @@ static void lazyfree_and_reclaim(struct range range)
 	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
 }
 
+/* What is not in the page table any more may not be seen through a TLB either. */
+static void free_and_look(struct range range)
+{
+	__u64 entries[16];
+
+	range.first &= ~15U;
+	range.nr = 16;
+	map_fresh(range);
+	write_all(range);
+	lazyfree(range);
+	check_range(range);
+	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
+	pagemap_range(address(range.first), entries, range.nr);
+	for (__u32 i = 0; i < range.nr; i++)
+		if (!(entries[i] & (PM_PRESENT | PM_SWAP)))
+			vanish(model(range.first + i));
+	check_range(range);
+}
+
 void write_all(struct range range)
 {
 	for (__u32 i = 0; i < range.nr; i++)
@@ -266,7 +285,7 @@ static void sync_file(struct range range)
 }
 
 /* MADV_REMOVE: a hole, punched through a mapping. */
-static void remove_pages(struct range range)
+void remove_pages(struct range range)
 {
 	struct range part = { range.first, stretch(range) };
 	const struct page_model *page = model(part.first);
@@ -286,6 +305,7 @@ struct operation content_operations[] = {
 	{ "dontneed_pieces", 10, dontneed_pieces },
 	{ "lazyfree", 40, lazyfree },
 	{ "lazyfree_and_reclaim", 40, lazyfree_and_reclaim },
+	{ "free_and_look", 6, free_and_look },
 	{ "populate_write", 12, populate_write },
 	{ "punch", 12, punch },
 	{ "truncate", 6, truncate_object },

@@ -114,7 +114,7 @@ static bool may_vanish(const struct page_model *page, int sector)
 }
 
 /* All that may have vanished has: from now on it is zero. */
-static void vanish(struct page_model *page)
+void vanish(struct page_model *page)
 {
 	for (int i = 0; i < SECTORS; i++)
 		if (may_vanish(page, i))

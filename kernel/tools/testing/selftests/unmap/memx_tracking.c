@@ -119,9 +119,13 @@ static void write_protect(struct range range)
 /* Protected shared memory goes: the entries must remember that it was protected. */
 static void marks_left(struct range range)
 {
+	if (world.frozen)
+		return;
 	range.first &= ~15U;
 	range.nr = 16;
 	map_shmem(range);
+	remove_pages(range);
+	folio_size_set(64);	/* new pages, then, in one folio */
 	write_all(range);
 	write_protect(range);
 	for (int pass = 0; pass < 2; pass++)
