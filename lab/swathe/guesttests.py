@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import build, cc, initramfs, proc, reports, sections, tap, ui, vm
+from swathe import (
+    build,
+    cc,
+    environment,
+    initramfs,
+    proc,
+    races,
+    reports,
+    sections,
+    tap,
+    ui,
+    vm,
+)  # fmt: skip
 from swathe.errors import CheckFailed, VmLost
 from swathe.paths import OVERLAY, SELFTESTS, locked
 from swathe.tap import Test, Verdict
@@ -35,6 +47,16 @@ class Request:
     cpus: int
     timeout: float
     boot: str
+    keep: bool = False
+
+    @property
+    def races(self) -> bool:
+        return self.kernel.flavor == races.FLAVOR
+
+    @property
+    def words(self) -> str:
+        """For the kernel's command line."""
+        return " ".join(filter(None, (BOOT, races.BOOT if self.races else "", self.boot)))
 
 
 def names() -> list[str]:
@@ -79,12 +101,15 @@ def run(request: Request) -> list[Test]:
     programs = compile_tests(built) if request.programs else {}
     machine = vm.Machine(
         built.image, built.out, request.cpus, exact=False,
-        boot=f"{BOOT} {request.boot}".strip(), timeout=request.timeout, target=built.target,
+        boot=request.words, timeout=request.timeout, target=built.target,
     )  # fmt: skip
+    lines = guest_lines(request.kunit, request.programs)
+    if request.races:
+        lines.append(f"report {races.FLAVOR} -- cat {races.COUNTERS}")
     job = initramfs.Job(
         ["/bin/sh", "/test.sh"],
         {f"/bin/{name}": programs[name] for name in request.programs},
-        {"/test.sh": sections.script(guest_lines(request.kunit, request.programs))},
+        {"/test.sh": sections.script(lines)},
     )
     text: list[str] = []
     console: list[str] = []
@@ -95,12 +120,34 @@ def run(request: Request) -> list[Test]:
         raise lost(error, "".join(text)) from error
     if verdict.shell_status == 128 + 9:
         raise CheckFailed("the guest's script was killed")
-    return [*read("".join(text), request), *complaints("".join(console))]
+    found = [*read("".join(text), request), *complaints("".join(console), request.races)]
+    if request.races:
+        found += read_races("".join(text), "".join(console), request, built)
+    return found
 
 
-def complaints(console: str) -> list[Test]:
-    """A failed test for each thing the kernel complained about, although it went on."""
-    return [Test("kernel log", Verdict.FAILED, line) for line in reports.find(console)]
+def complaints(console: str, apart: bool = False) -> list[Test]:
+    """A failed test for each thing the kernel complained about, although it went on.
+
+    Data races are left out if they are judged apart.
+    """
+    return [
+        Test("kernel log", Verdict.FAILED, line) for line in reports.find(console)
+        if not (apart and races.TITLE.search(line))
+    ]  # fmt: skip
+
+
+def read_races(text: str, console: str, request: Request, built: build.Result) -> list[Test]:
+    """What KCSAN saw, recorded and judged."""
+    counted = [line for item in sections.parse(text) if item.words == (races.FLAVOR,)
+               for line in item.lines]  # fmt: skip
+    result = races.Result(
+        tuple(races.parse(console)), races.counters(counted), races.own_names(built)
+    )
+    ran = [*(["KUnit"] if request.kunit else []), *request.programs]
+    where = environment.look(built, request.cpus, vm.Machine.memory)
+    races.record(result, ran, where, request.keep)
+    return races.judge(result)
 
 
 def tell(text: list[str]) -> vm.OnText:
@@ -134,7 +181,7 @@ def read_sections(text: str) -> list[Test]:
     """The tests of every program that ended."""
     found: list[Test] = []
     for section in sections.parse(text):
-        if section.status is not None:
+        if section.status is not None and section.words != (races.FLAVOR,):
             found += judge(section)
     return found
 
