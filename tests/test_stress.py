@@ -201,14 +201,22 @@ def test_harmless_ends() -> None:
 
 
 def test_the_script_is_shell(tmp_path: Path) -> None:
-    job = stressguest.job(stressguest.stress_ng(["vm", "fork"], 9, 60), 9, {})
+    job = stressguest.job(stressguest.stress_ng(["vm", "fork"], 9, 60), 9, {}, flip=False)
     (tmp_path / "a.sh").write_text(job.texts["/stress.sh"])
     subprocess.run(["sh", "-n", tmp_path / "a.sh"], check=True)
     text = job.texts["/stress.sh"]
     assert "--timeout 4s" in text
     assert "--timeout 60s" in text
     assert "@COMMAND@" in stressguest.SCRIPT
+    assert "[ 0 = 0 ] ||" in text
     assert not re.search("@[A-Z]+@", text)
+
+
+def test_the_switch_is_flipped_only_where_qemu_survives_that() -> None:
+    old, new = "QEMU emulator version 7.2.22 (Debian)", "QEMU emulator version 10.0.2"
+    assert not vm.patches_code_safely(old, 2)
+    assert vm.patches_code_safely(old, 1)
+    assert vm.patches_code_safely(new, 8)
 
 
 def test_without_stress_ng(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,11 @@
  *
  *	f NUMBER PAGES
  *
- * A second process makes all of it look unused and has it reclaimed, over and over: dirty
- * pages are unmapped, and only a dirty bit that was passed on brings them to the disk. Every
- * now and then "e COUNT" says how many entries were evicted in runs.
+ * A second process makes all of it look unused, has it reclaimed and written out, over and
+ * over. XFS marks a folio as dirty at the first write fault, so what can lose data is a
+ * write without such a fault: through a translation that should have been flushed.
+ * Some stretches are therefore stamped twice, with time to be reclaimed and written in between.
+ * Every now and then "e COUNT" says how many entries were evicted in runs.
  *
  * On disk, each word of a page must be of the generation last told of it or a later one: a
  * page may be written again while it is being written out.
@@ -32,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unmap_util.h"
@@ -41,6 +44,7 @@
 #define WORDS	(PAGE / sizeof(__u64))
 #define LONGEST	96
 #define GENERATIONS	0xffffffffULL
+#define LINGER	100000000L	/* ns */
 
 static bool spoil;
 
@@ -64,9 +68,10 @@ static __u64 *map_stamps(void)
 	return mem;
 }
 
-/* The other process: everything looks old, and goes. */
+/* The other process: everything looks old, and goes; what was dirty is written out. */
 static void reclaim_for_ever(pid_t whose)
 {
+	int fd = open(STAMPS, O_RDWR);
 	char path[64];
 
 	use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
@@ -74,6 +79,8 @@ static void reclaim_for_ever(pid_t whose)
 	for (;;) {
 		write_text(path, "1");
 		reclaim_file(PAGES * PAGE);
+		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				SYNC_FILE_RANGE_WAIT_AFTER);
 	}
 }
 
@@ -84,12 +91,30 @@ static void stamp(__u64 *mem, long first, long count, __u64 generation)
 			mem[page * WORDS + i] = (__u64)page << 32 | generation;
 }
 
+/*
+ * Long enough to be reclaimed and written out, without a system call that might sleep: a
+ * translation that should have been flushed stays in this CPU's TLB.
+ */
+static void linger(void)
+{
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < LINGER);
+}
+
 static void write_stretch(__u64 *mem, __u64 generation)
 {
 	long first = random() % PAGES, count = random() % LONGEST + 1;
 
 	if (first + count > PAGES)
 		count = PAGES - first;
+	if (random() % 3 == 0) {
+		stamp(mem, first, count, generation - 1);
+		linger();
+	}
 	stamp(mem, first, count, generation);
 	if (random() % 3)
 		return;
@@ -137,7 +162,7 @@ static void write_for_ever(unsigned int seed)
 	if (!fork())
 		reclaim_for_ever(pid);
 	use_cpu(0);
-	for (__u64 generation = 1;; generation++) {
+	for (__u64 generation = 2;; generation++) {
 		write_stretch(mem, generation);
 		if (generation % 8 == 0)
 			printf("e %lld\n", unmap_stat("evict_entries"));

@@ -53,7 +53,7 @@ disturb() { # SEED
 	n=$1
 	while :; do
 		n=$(((n * 1103515245 + 12345) % 2147483648))
-		echo $((n / 65536 % 4 > 0)) >$REAL/enabled
+		[ @FLIP@ = 0 ] || echo $((n / 65536 % 4 > 0)) >$REAL/enabled
 		n=$(((n * 1103515245 + 12345) % 2147483648))
 		case $((n / 65536 % 6)) in
 		0) echo 1 ;; 1) echo 3 ;; 2) echo 16 ;; 3) echo 100 ;; *) echo 512 ;;
@@ -112,11 +112,12 @@ def memx(seed: int, seconds: int, cpus: int) -> list[str]:
     return ["memx", "--seed", str(seed), "--procs", str(max(2, cpus)), "--minutes", minutes]
 
 
-def job(command: Sequence[str], seed: int, files: Mapping[str, Path]) -> initramfs.Job:
+def job(command: Sequence[str], seed: int, files: Mapping[str, Path], flip: bool) -> initramfs.Job:
     """The whole script around one command, which runs for a moment first: some things stay."""
     warm = [*command[:-1], WARM[command[0]]]
     text = SCRIPT.replace("@COMMAND@", " ".join(command)).replace("@WARM@", " ".join(warm))
     text = text.replace("@SEED@", str(seed)).replace("@LIMIT@", LIMIT)
+    text = text.replace("@FLIP@", str(int(flip)))
     return plain_job([text], files)
 
 
