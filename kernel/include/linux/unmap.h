@@ -26,4 +26,15 @@ void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
 			       unsigned long uaddr);
 bool should_defer_flush(struct mm_struct *mm, enum ttu_flags flags);
 
+/*
+ * Helpers of mm/swapfile.c, static in the stock kernel: the lock under which
+ * the counts of a cluster's swap entries change.
+ */
+struct swap_cluster_info;
+struct swap_info_struct;
+struct swap_cluster_info *
+lock_cluster_or_swap_info(struct swap_info_struct *si, unsigned long offset);
+void unlock_cluster_or_swap_info(struct swap_info_struct *si,
+				 struct swap_cluster_info *ci);
+
 #endif /* _LINUX_UNMAP_H */

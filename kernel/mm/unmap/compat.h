@@ -6,7 +6,12 @@
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
 
+#include <linux/pgtable.h>
 #include <linux/unmap.h>
+
+/* All deferred flushes of an mm are one flush of all of it; others go by address. */
+#define COMPAT_ONE_FLUSH_SERVES_ALL	\
+	(IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH))
 
 /*
  * In 7.3 set_tlb_ubc_flush_pending() takes a range.  x86 notes the whole
@@ -19,7 +24,52 @@ static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 	do {
 		set_tlb_ubc_flush_pending(mm, pte, start);
 		start += PAGE_SIZE;
-	} while (!IS_ENABLED(CONFIG_X86) && start < end);
+	} while (!COMPAT_ONE_FLUSH_SERVES_ALL && start < end);
 }
+
+/*
+ * get_and_clear_full_ptes(), where the architecture has one of its own.  The
+ * generic one makes an entry dirty and young as often as it finds another that
+ * is; here that is done once.
+ */
+static inline pte_t compat_clear_ptes(struct mm_struct *mm, unsigned long addr,
+				      pte_t *ptep, unsigned int nr)
+{
+#ifdef get_and_clear_full_ptes
+	return get_and_clear_full_ptes(mm, addr, ptep, nr, 0);
+#else
+	pte_t pte, first = ptep_get_and_clear(mm, addr, ptep);
+	bool dirty = false, young = false;
+
+	while (--nr) {
+		ptep++;
+		addr += PAGE_SIZE;
+		pte = ptep_get_and_clear(mm, addr, ptep);
+		dirty |= pte_dirty(pte);
+		young |= pte_young(pte);
+	}
+	if (dirty)
+		first = pte_mkdirty(first);
+	if (young)
+		first = pte_mkyoung(first);
+	return first;
+#endif
+}
+
+/*
+ * PageAnonExclusive() looks for the head of a hugetlb page each time, and what
+ * comes in runs is none.  The flags of 7.3 are in a struct.
+ */
+static inline bool compat_anon_exclusive(const struct page *page)
+{
+	return test_bit(PG_anon_exclusive, &page->flags);
+}
+
+/* Such architectures keep something beside an entry: arch_unmap_one(). */
+#ifdef __HAVE_ARCH_UNMAP_ONE
+#define COMPAT_UNMAPS_ONE	true
+#else
+#define COMPAT_UNMAPS_ONE	false
+#endif
 
 #endif /* __MM_UNMAP_COMPAT_H */

@@ -3,17 +3,16 @@
  * try_to_unmap(): walk a folio's mappings, take them out a run at a time.
  *
  * The walk decides once per run and calls the file that knows what is left
- * behind.  Swap-backed anonymous, hugetlb, device and poisoned folios still
- * go to the stock function, whole folio by whole folio.
+ * behind: evict_file.c, evict_lazyfree.c, evict_swap.c, evict_poison.c.  A
+ * hugetlb folio has one entry and a walk of its own, in evict_hugetlb.c.
  */
-#include <linux/hugetlb.h>
-#include <linux/ksm.h>
-#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/mmu_notifier.h>
 #include <linux/pgtable.h>
+#include <linux/swap.h>
 #include <linux/swapops.h>
+#include <linux/userfaultfd_k.h>
 
 #include "internal.h"
 #include "run.h"
@@ -81,12 +80,56 @@ static void walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
+/* Runs are one page long where poison counts. */
+static bool is_poisoned(const struct unmap_op *op)
+{
+	return unlikely(op->flags & TTU_HWPOISON) && PageHWPoison(op->run.page);
+}
+
+/*
+ * A guest system has said that the content is of no interest (s390).  With
+ * userfaultfd the page stays all the same: who copied it there does not
+ * expect to be asked for it again.
+ *
+ * Only clearing an entry tells, so that a run's entries may differ in it, and
+ * what is known is the first one's.  Keeping pages that could go is safe.
+ */
+static bool is_unused(const struct unmap_op *op)
+{
+	pte_t pte = op->run.pte;
+
+	return op->run.nr == 1 && pte_present(pte) && pte_unused(pte) &&
+	       !userfaultfd_armed(op->vma);
+}
+
+static bool evict_unused(struct unmap_op *op)
+{
+	unmap_run_retire(op, mm_counter(op->folio));
+	return true;
+}
+
 /* What is left behind?  One decision per run. */
 static bool leave(struct unmap_op *op)
 {
-	if (folio_test_anon(op->folio))
-		return unmap_evict_lazyfree(op);
-	return unmap_evict_file(op);
+	if (is_poisoned(op))
+		return unmap_evict_poison(op);
+	if (is_unused(op))
+		return evict_unused(op);
+	if (!folio_test_anon(op->folio))
+		return unmap_evict_file(op);
+	if (folio_test_swapbacked(op->folio))
+		return unmap_evict_swap(op);
+	return unmap_evict_lazyfree(op);
+}
+
+/*
+ * Anonymous memory is dirty or not, and the folio lock keeps it so; of a file's
+ * folio some blocks may be clean.
+ */
+static void pass_on_dirty(struct folio *folio)
+{
+	if (!folio_test_anon(folio) || !folio_test_dirty(folio))
+		folio_mark_dirty(folio);
 }
 
 /* One step of the walk, with the page-table lock held (see pvmw->ptl). */
@@ -101,6 +144,8 @@ static enum evict_step evict_step(struct unmap_op *op,
 
 	find_run(op, pvmw);
 	unmap_run_clear(op);
+	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
+		pass_on_dirty(op->folio);
 	if (!leave(op))
 		return EVICT_FAILED;
 	if (op->run.nr == folio_nr_pages(op->folio))
@@ -133,12 +178,13 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 {
 	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
 	struct mmu_notifier_range range;
-	struct unmap_op op = {
-		.folio = folio,
-		.vma = vma,
-		.flags = (enum ttu_flags)(long)arg,
-	};
+	struct unmap_op op __uninitialized;
 	bool gone;
+
+	/* The rest is find_run()'s: clearing it would be felt (law 9). */
+	op.folio = folio;
+	op.vma = vma;
+	op.flags = (enum ttu_flags)(long)arg;
 
 	/*
 	 * TTU_SYNC: wait out whoever has cleared an entry but not yet removed
@@ -160,20 +206,11 @@ static int folio_is_unmapped(struct folio *folio)
 	return !folio_mapped(folio);
 }
 
-/* Which folios are ours?  The rest goes to the stock function. */
-static bool evict_handles(struct folio *folio, enum ttu_flags flags)
-{
-	if (folio_test_anon(folio) &&
-	    (folio_test_swapbacked(folio) || folio_test_ksm(folio)))
-		return false;
-	return !(flags & TTU_HWPOISON) && !folio_test_hugetlb(folio) &&
-	       !folio_is_zone_device(folio);
-}
-
 static void evict(struct folio *folio, enum ttu_flags flags)
 {
 	struct rmap_walk_control rwc = {
-		.rmap_one = evict_from_vma,
+		.rmap_one = folio_test_hugetlb(folio) ? unmap_hugetlb_from_vma :
+							evict_from_vma,
 		.arg = (void *)(long)flags,
 		.done = folio_is_unmapped,
 		.anon_lock = folio_lock_anon_vma_read,
@@ -198,7 +235,7 @@ static void evict(struct folio *folio, enum ttu_flags flags)
  */
 void try_to_unmap(struct folio *folio, enum ttu_flags flags)
 {
-	if (unmap_enabled(UNMAP_BIT_EVICT) && evict_handles(folio, flags))
+	if (unmap_enabled(UNMAP_BIT_EVICT))
 		evict(folio, flags);
 	else
 		stock_try_to_unmap(folio, flags);

@@ -44,8 +44,6 @@ bool unmap_evict_file(struct unmap_op *op)
 {
 	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
 
-	if (pte_dirty(op->run.pte))
-		folio_mark_dirty(op->folio);
 	leave_markers(op);
 	unmap_run_retire(op, mm_counter_file(op->folio));
 	return true;

@@ -76,9 +76,6 @@ bool unmap_evict_lazyfree(struct unmap_op *op)
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
-	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
-		folio_mark_dirty(op->folio);
-
 	verdict = judge(op);
 	if (verdict == LAZYFREE_DROP) {
 		unmap_run_retire(op, MM_ANONPAGES);

@@ -74,21 +74,33 @@ static void clear_one(struct unmap_op *op, bool defer)
 	unmap_count(UNMAP_STAT_FLUSHES, 1);
 }
 
+/*
+ * Where no other CPU has to be told, stock flushes at once, entry by entry.  For
+ * entries of large folios one flush of everything at the end of a batch is
+ * cheaper, as it is for ranges of more than a few pages, unless they are dirty:
+ * reclaim flushes before each folio that it writes.
+ */
+static bool worth_deferring(const struct unmap_op *op)
+{
+	return COMPAT_ONE_FLUSH_SERVES_ALL && (op->flags & TTU_BATCH_FLUSH) &&
+	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
+}
+
 static void clear_many(struct unmap_op *op, bool defer)
 {
 	struct pte_run *run = &op->run;
 	pte_t first = run->pte;
 
 	flush_cache_range(op->vma, run->addr, unmap_run_end(run));
-	run->pte = get_and_clear_full_ptes(op->vma->vm_mm, run->addr, run->ptep,
-					   run->nr, 0);
+	run->pte = compat_clear_ptes(op->vma->vm_mm, run->addr, run->ptep,
+				     run->nr);
 	/*
 	 * Gathering dirty may have set soft-dirty as well (x86 pte_mkdirty()
 	 * does).  The entries agreed in it, so the first one tells.
 	 */
 	if (!pte_soft_dirty(first))
 		run->pte = pte_clear_soft_dirty(run->pte);
-	if (defer)
+	if (defer || worth_deferring(op))
 		note_flush(op);
 	else
 		flush_now(op);

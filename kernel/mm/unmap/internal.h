@@ -5,8 +5,8 @@
  * A RUN is a stretch of consecutive entries in one page table that map
  * consecutive pages of one folio and agree in every bit that must survive.
  * To EVICT is to unmap for reclaim: the page may come back.  A LEFTOVER is
- * what an entry holds after its page went: nothing, or a userfaultfd marker
- * (more kinds are still left to the stock code, see evict.c).
+ * what an entry holds after its page went: nothing, a userfaultfd marker, a
+ * swap entry, or a poison entry.
  *
  * LAWS
  *
@@ -35,10 +35,9 @@
  *    and can be dropped later.  A dirtied folio becomes swap-backed again and
  *    is never lost.  See evict_lazyfree.c.
  *
- * 6. Anonymous-exclusive is per page.  No leftover so far records it:
- *    lazyfree pages vanish, file pages have none.  Asserted in
- *    unmap_run_retire(): only a page with nothing left behind may be
- *    anonymous.
+ * 6. Anonymous-exclusive is per page.  Where swap entries are left behind, a
+ *    run agrees in it, and the entries say what the pages said.  A folio that
+ *    may be pinned stays.  Asserted in unmap_evict_swap().
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
  *    table once the only entry is gone, which is worth more than the two
@@ -106,6 +105,31 @@ void unmap_run_clear(struct unmap_op *op);
  */
 bool unmap_evict_file(struct unmap_op *op);
 bool unmap_evict_lazyfree(struct unmap_op *op);
+bool unmap_evict_swap(struct unmap_op *op);
+bool unmap_evict_poison(struct unmap_op *op);
+
+/* swap_refs.c: the folio of the entries is in the swap cache, and locked. */
+#ifdef CONFIG_SWAP
+bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr);
+#else
+static inline bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
+{
+	return false;
+}
+#endif
+
+/* evict_hugetlb.c: called by the rmap walk. */
+#ifdef CONFIG_HUGETLB_PAGE
+bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
+			    unsigned long address, void *arg);
+#else
+static inline bool unmap_hugetlb_from_vma(struct folio *folio,
+					  struct vm_area_struct *vma,
+					  unsigned long address, void *arg)
+{
+	return false;
+}
+#endif
 
 /*
  * control.c: the switch.  One static key a bit of
@@ -173,6 +197,9 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_MARKER,		/* one userfaultfd marker for a run */
 	UNMAP_SABOTAGE_FLUSH,		/* no flush and no note for a run */
 	UNMAP_SABOTAGE_SOFT_DIRTY,	/* put-back forgets who wrote */
+	UNMAP_SABOTAGE_EXCLUSIVE,	/* runs mix exclusive and shared pages */
+	UNMAP_SABOTAGE_SWAP_LEAK,	/* a run takes a swap reference too many */
+	UNMAP_SABOTAGE_SWAP_MARKS,	/* swap entries forget soft-dirty, uffd */
 	NR_UNMAP_SABOTAGES,
 };
 

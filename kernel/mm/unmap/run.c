@@ -50,33 +50,70 @@ static unsigned int run_limit(const struct unmap_op *op)
 	 */
 	if (op->vma->vm_flags & VM_SHADOW_STACK)
 		return 1;
+	/* Poison is a matter of single pages. */
+	if (COMPAT_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
+		return 1;
 	nr = min(nr, (table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
+}
+
+/* Law 6: how many pages from here on are as exclusive as the run's first? */
+static unsigned int exclusive_alike(const struct page *page, unsigned int nr,
+				    bool exclusive)
+{
+	unsigned int i = 0;
+
+	while (i < nr && compat_anon_exclusive(page + i) == exclusive)
+		i++;
+	return i;
+}
+
+/*
+ * One look at each entry, and at its page where that matters, so that short
+ * runs of large folios stay cheap.  Looks at @limit entries at most, rounded up
+ * to what the architecture says goes together.
+ */
+static __always_inline unsigned int count_alike(const struct unmap_op *op,
+						unsigned int limit, bool swap)
+{
+	const struct pte_run *run = &op->run;
+	bool exclusive = swap && compat_anon_exclusive(run->page);
+	pte_t pte = run->pte, want = run_key(pte);
+	/* From page to page, the same for all: advancing looks for more than that. */
+	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
+	unsigned int nr = 0, step, alike;
+
+	do {
+		step = pte_batch_hint(run->ptep + nr, pte);
+		alike = swap ? exclusive_alike(run->page + nr, step, exclusive) : step;
+		nr += alike;
+		if (alike < step || nr >= limit)
+			break;
+		pte = ptep_get(run->ptep + nr);
+		want = __pte(pte_val(want) + step * page);
+	} while (pte_same(run_key(pte), want));
+	return nr;
 }
 
 /**
  * unmap_run_length - how many entries agree with a run's first
  * @op: its folio is large, and its @run starts at a present entry
  *
- * Page-table lock held on entry and return.
+ * Page-table lock held on entry and return: under it the exclusive marks of
+ * pages that are mapped here stay what they are.
  *
  * Return: the length, at least 1.
  */
 unsigned int unmap_run_length(struct unmap_op *op)
 {
-	pte_t *ptep = op->run.ptep;
+	struct folio *folio = op->folio;
 	unsigned int limit = run_limit(op);
-	unsigned int nr, step = pte_batch_hint(ptep, op->run.pte);
-	pte_t pte, want = run_key(op->run.pte);
+	bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio) &&
+		    !unmap_sabotaged(UNMAP_SABOTAGE_EXCLUSIVE);
 
-	for (nr = step; nr < limit; nr += step) {
-		pte = ptep_get(ptep + nr);
-		want = pte_advance_pfn(want, step);
-		if (!pte_same(run_key(pte), want))
-			break;
-		step = pte_batch_hint(ptep + nr, pte);
-	}
-	return min(nr, limit);
+	if (swap)
+		return min(limit, count_alike(op, limit, true));
+	return min(limit, count_alike(op, limit, false));
 }
 
 /**

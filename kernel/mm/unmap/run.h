@@ -34,7 +34,7 @@ static inline void unmap_run_find(struct unmap_op *op)
 		op->run.nr = unmap_run_length(op);
 }
 
-/* Laws 1 and 6: nothing maps the pages here any more. */
+/* Law 1: nothing maps the pages here any more. */
 static inline void unmap_run_assert_gone(const struct unmap_op *op)
 {
 	const struct pte_run *run = &op->run;
@@ -42,8 +42,6 @@ static inline void unmap_run_assert_gone(const struct unmap_op *op)
 	VM_WARN_ON_ONCE_FOLIO(pte_present(ptep_get(run->ptep)), op->folio);
 	VM_WARN_ON_ONCE_FOLIO(pte_present(ptep_get(run->ptep + run->nr - 1)),
 			      op->folio);
-	VM_WARN_ON_ONCE_FOLIO(folio_test_anon(op->folio) &&
-			      !pte_none(ptep_get(run->ptep)), op->folio);
 }
 
 /**

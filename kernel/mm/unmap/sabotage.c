@@ -23,6 +23,9 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_MARKER]		= "marker",
 	[UNMAP_SABOTAGE_FLUSH]		= "flush",
 	[UNMAP_SABOTAGE_SOFT_DIRTY]	= "soft_dirty",
+	[UNMAP_SABOTAGE_EXCLUSIVE]	= "exclusive",
+	[UNMAP_SABOTAGE_SWAP_LEAK]	= "swap_leak",
+	[UNMAP_SABOTAGE_SWAP_MARKS]	= "swap_marks",
 };
 
 static unsigned long ways;

@@ -245,6 +245,80 @@ static void unmap_run_in_shadow_stack_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
+static void unmap_run_for_poison_is_one(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 0, NR);
+	t->op.flags = TTU_HWPOISON;
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
+}
+
+/* As if the folio were anonymous; it is not before it is freed. */
+static void pretend_anon(struct unmap_run_test *t, bool anon)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR && !anon; i++)
+		ClearPageAnonExclusive(folio_page(t->op.folio, i));
+	t->op.folio->mapping = anon ? (void *)PAGE_MAPPING_ANON : NULL;
+	if (anon)
+		folio_set_swapbacked(t->op.folio);
+	else
+		folio_clear_swapbacked(t->op.folio);
+}
+
+/* Which pages are exclusive, one bit each; looked at from every page on. */
+static void expect_split_at_exclusive(struct kunit *test, u32 exclusive)
+{
+	struct unmap_run_test *t = test->priv;
+	unsigned int i, end;
+
+	for (i = 0; i < NR; i++) {
+		if (exclusive & BIT(i))
+			SetPageAnonExclusive(folio_page(t->op.folio, i));
+		else
+			ClearPageAnonExclusive(folio_page(t->op.folio, i));
+	}
+	for (i = 0; i < NR; i++) {
+		for (end = i + 1; end < NR; end++) {
+			if (!(exclusive & BIT(end)) != !(exclusive & BIT(i)))
+				break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, find(t, i, i), end - i,
+				    "exclusive %x, from page %u", exclusive, i);
+	}
+}
+
+static void unmap_run_ends_where_exclusive_changes(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	struct rnd_state rnd;
+	unsigned int round;
+
+	map_plain(t, 0, NR);
+	pretend_anon(t, true);
+	prandom_seed_state(&rnd, 1);
+	expect_split_at_exclusive(test, 0);
+	expect_split_at_exclusive(test, ~0U);
+	for (round = 0; round < 200; round++)
+		expect_split_at_exclusive(test, prandom_u32_state(&rnd));
+	pretend_anon(t, false);
+}
+
+/* A lazyfree folio leaves nothing behind that would have to say it. */
+static void unmap_run_of_lazyfree_ignores_exclusive(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+
+	map_plain(t, 0, NR);
+	pretend_anon(t, true);
+	folio_clear_swapbacked(t->op.folio);
+	SetPageAnonExclusive(folio_page(t->op.folio, 5));
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), NR);
+	pretend_anon(t, false);
+}
+
 static void unmap_run_clear_gathers(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -348,6 +422,9 @@ static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_of_nonpresent_is_one),
 	KUNIT_CASE(unmap_run_ignores_young_and_dirty),
 	KUNIT_CASE(unmap_run_in_shadow_stack_is_one),
+	KUNIT_CASE(unmap_run_for_poison_is_one),
+	KUNIT_CASE(unmap_run_ends_where_exclusive_changes),
+	KUNIT_CASE(unmap_run_of_lazyfree_ignores_exclusive),
 	KUNIT_CASE(unmap_run_clear_gathers),
 	KUNIT_CASE(unmap_run_put_back_is_exact),
 	{}

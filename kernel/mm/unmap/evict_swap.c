@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Evicting swap-backed anonymous folios, KSM's among them: swap entries are
+ * left behind.  The folio is in the swap cache, and locked, so that each page
+ * has its swap entry, and consecutive pages have consecutive ones.
+ */
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+#include <linux/sched/task.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "internal.h"
+#include "run.h"
+
+/*
+ * The pages of a run are ours alone; from now on a swap entry says so.
+ * Fails if the folio may be pinned.
+ *
+ * The first page's turn checks the whole folio for pins, after the entries of
+ * all pages were cleared and the barrier that GUP-fast expects.  What is true
+ * of the first page then is true of all, and the others only lose the mark.
+ */
+static bool give_up_exclusive(struct unmap_op *op)
+{
+	struct page *page = op->run.page;
+	unsigned int i;
+
+	if (folio_try_share_anon_rmap_pte(op->folio, page))
+		return false;
+	if (op->run.nr == 1)
+		return true;
+	for (i = 1; i < op->run.nr; i++)
+		ClearPageAnonExclusive(page + i);
+	smp_mb__after_atomic(); /* pairs with smp_rmb() in gup_must_unshare() */
+	return true;
+}
+
+/* Architectures that keep something beside a page's entry take runs of one. */
+static bool arch_agrees(struct unmap_op *op)
+{
+	struct vm_area_struct *vma = op->vma;
+
+	return arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) >= 0;
+}
+
+/* swapoff looks for swap entries in the processes of this list. */
+static void join_mmlist(struct mm_struct *mm)
+{
+	if (likely(!list_empty(&mm->mmlist)))
+		return;
+	spin_lock(&mmlist_lock);
+	if (list_empty(&mm->mmlist))
+		list_add(&mm->mmlist, &init_mm.mmlist);
+	spin_unlock(&mmlist_lock);
+}
+
+/* What an entry remembers beside the place; all entries of a run agree in it. */
+static pte_t add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
+{
+	bool present = pte_present(pte);
+
+	if (exclusive)
+		swp_pte = pte_swp_mkexclusive(swp_pte);
+	if (unmap_sabotaged(UNMAP_SABOTAGE_SWAP_MARKS))
+		return swp_pte;
+	if (present ? pte_soft_dirty(pte) : pte_swp_soft_dirty(pte))
+		swp_pte = pte_swp_mksoft_dirty(swp_pte);
+	if (present ? pte_uffd_wp(pte) : pte_swp_uffd_wp(pte))
+		swp_pte = pte_swp_mkuffd_wp(swp_pte);
+	return swp_pte;
+}
+
+static void leave_swap_entries(struct unmap_op *op, swp_entry_t entry,
+			       bool exclusive)
+{
+	const struct pte_run *run = &op->run;
+	struct mm_struct *mm = op->vma->vm_mm;
+	unsigned long addr = run->addr, end = unmap_run_end(run);
+	pte_t *ptep = run->ptep;
+	pte_t pte = swp_entry_to_pte(entry);
+	u64 marks = pte_val(pte) ^ pte_val(add_marks(pte, run->pte, exclusive));
+
+	/* Marks are single bits, next to the place or above it. */
+	for (; addr < end; addr += PAGE_SIZE, ptep++, entry.val++) {
+		pte = __pte(pte_val(swp_entry_to_pte(entry)) ^ marks);
+		set_pte_at(mm, addr, ptep, pte);
+	}
+}
+
+static bool take_references(const struct unmap_op *op, swp_entry_t entry)
+{
+	if (op->run.nr == 1)
+		return swap_duplicate(entry) >= 0;
+	return unmap_swap_take_run(entry, op->run.nr);
+}
+
+/* All that can fail; false leaves everything as it was. */
+static bool prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
+{
+	if (!take_references(op, entry))
+		return false;
+	if (arch_agrees(op) && (!exclusive || give_up_exclusive(op)))
+		return true;
+	swap_free_nr(entry, op->run.nr);
+	return false;
+}
+
+/* Law 6: what the pages lose, their entries have. */
+static void assert_exclusive_kept(const struct unmap_op *op, bool exclusive)
+{
+	const struct pte_run *run = &op->run;
+	unsigned int last = run->nr - 1;
+
+	VM_WARN_ON_ONCE_FOLIO(compat_anon_exclusive(run->page), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(compat_anon_exclusive(run->page + last), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(!pte_swp_exclusive(ptep_get(run->ptep)) == exclusive,
+			      op->folio);
+	VM_WARN_ON_ONCE_FOLIO(!pte_swp_exclusive(ptep_get(run->ptep + last)) ==
+			      exclusive, op->folio);
+}
+
+/**
+ * unmap_evict_swap - leave swap entries in a run's place, or put it back
+ * @op: its @run is cleared
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: true if the run is gone; false if it was put back.
+ */
+bool unmap_evict_swap(struct unmap_op *op)
+{
+	struct folio *folio = op->folio;
+	struct page *page = op->run.page;
+	bool exclusive = compat_anon_exclusive(page);
+	swp_entry_t entry = folio->swap;
+
+	/* Poison may meet a folio that reclaim has not prepared. */
+	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
+		goto put_back;
+	entry.val += folio_page_idx(folio, page);
+	if (!prepare(op, entry, exclusive))
+		goto put_back;
+
+	join_mmlist(op->vma->vm_mm);
+	leave_swap_entries(op, entry, exclusive);
+	assert_exclusive_kept(op, exclusive);
+	add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
+	unmap_run_retire(op, MM_ANONPAGES);
+	return true;
+
+put_back:
+	unmap_run_put_back(op);
+	return false;
+}

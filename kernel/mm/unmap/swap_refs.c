@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * References to swap entries, for a whole run in one section under the
+ * cluster's lock.
+ *
+ * The entries belong to a folio in the swap cache that the caller has locked:
+ * they cannot be freed, and their device cannot go, before that is over.
+ */
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/unmap.h>
+
+#include "internal.h"
+
+/*
+ * All or none.  A count that is full goes on in another page (COUNT_CONTINUED),
+ * which is for the stock function to do.  Counts are read without the lock, too.
+ */
+static bool add_one_each(unsigned char *counts, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		VM_WARN_ON_ONCE(!(counts[i] & SWAP_HAS_CACHE));
+		if (unlikely((counts[i] & ~SWAP_HAS_CACHE) >= SWAP_MAP_MAX))
+			break;
+		WRITE_ONCE(counts[i], counts[i] + 1);
+	}
+	if (likely(i == nr))
+		return true;
+	while (i--)
+		WRITE_ONCE(counts[i], counts[i] - 1);
+	return false;
+}
+
+static bool take_together(swp_entry_t entry, unsigned int nr)
+{
+	struct swap_info_struct *si = swp_swap_info(entry);
+	unsigned long offset = swp_offset(entry);
+	struct swap_cluster_info *ci;
+	bool taken;
+
+	ci = lock_cluster_or_swap_info(si, offset);
+	taken = add_one_each(si->swap_map + offset, nr);
+	unlock_cluster_or_swap_info(si, ci);
+	return taken;
+}
+
+static bool take_each(swp_entry_t entry, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (swap_duplicate(swp_entry(swp_type(entry),
+					     swp_offset(entry) + i)) < 0)
+			break;
+	}
+	if (i == nr)
+		return true;
+	if (i)
+		swap_free_nr(entry, i);
+	return false;
+}
+
+/**
+ * unmap_swap_take_run - take one reference more to each of some swap entries
+ * @entry: the first one; it belongs to a folio in the swap cache
+ * @nr: how many, all of the same folio and so of the same cluster
+ *
+ * The folio is locked, and the page-table lock held, on entry and return.
+ *
+ * Return: true, or false if memory for a count that grew large is lacking;
+ * then no reference was taken.
+ */
+bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
+{
+	if (unmap_sabotaged(UNMAP_SABOTAGE_SWAP_LEAK))
+		swap_duplicate(entry);
+	return take_together(entry, nr) || take_each(entry, nr);
+}
