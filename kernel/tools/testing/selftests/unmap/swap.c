@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Anonymous memory that goes to swap and comes back.
+ *
+ * content           every byte comes back; no slot of swap stays in use
+ * runs              a folio goes as one run, in one place (law 2)
+ * marks             soft-dirty and userfaultfd's protection are those of each page, in
+ *                   swap and after it (law 3)
+ * exclusive         a run of pages of which some are shared with a child: each process
+ *                   goes on with its own (law 6)
+ * many_processes    more processes than a swap count holds: all keep the pages
+ * stamped           what a thread on another CPU stored last is what it reads (law 1)
+ * raced             with fork(), mprotect() and munmap() of neighbours
+ * straddles_tables  a folio across two page tables; its neighbours stay (law 2)
+ * holes             entries missing inside a folio stay missing (law 4)
+ * two_vmas          a folio mapped through two VMAs goes from both (law 2)
+ * merged            pages that KSM has merged
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "unmap_util.h"
+
+#define LEN	PMD
+#define PAGES	((long)(LEN / PAGE))
+#define NEAR	(16 * PAGE)
+
+/* So many slots each CPU may hold back, each way. */
+#define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
+
+FIXTURE(swap) {
+	size_t folio;
+	char *mem;
+	long long runs, entries, slots;
+};
+
+FIXTURE_VARIANT(swap) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(swap, 4);
+SIZE_VARIANTS(swap, 64);
+SIZE_VARIANTS(swap, 1024);
+SIZE_VARIANTS(swap, 2048);
+
+static long long swap_slots(void)
+{
+	return read_field("/proc/meminfo", "SwapFree:") / (long long)(PAGE / KIB);
+}
+
+FIXTURE_SETUP(swap)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (!missing && !swap_has_room(8 * LEN)) {
+		missing = "needs swap with some room";
+		end();
+	}
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->folio = variant->kib * KIB;
+	self->slots = swap_slots();
+	self->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	fill(self->mem, LEN, 1);
+	ASSERT_TRUE(folios_are(self->mem, LEN, variant->kib));
+	self->runs = unmap_stat("evict_runs");
+	self->entries = unmap_stat("evict_entries");
+}
+
+FIXTURE_TEARDOWN(swap)
+{
+	end();
+}
+
+/*
+ * What was used a moment ago may need a second look; what another process has, too,
+ * MADV_PAGEOUT leaves alone.
+ */
+static long page_out(char *mem, size_t len)
+{
+	for (int i = 0; i < 8 && count_pages(mem, len, PM_PRESENT); i++) {
+		if (i < 2)
+			madvise(mem, len, MADV_PAGEOUT);
+		else
+			reclaim_all(2 * LEN);
+	}
+	return count_pages(mem, len, PM_SWAP);
+}
+
+TEST_F(swap, content)
+{
+	for (unsigned char round = 1; round < 4; round++) {
+		ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+		ASSERT_EQ(0, count_wrong(self->mem, LEN, round));
+		fill(self->mem, LEN, round + 1);
+	}
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	munmap(self->mem, LEN);
+	EXPECT_GE(SLOT_SLACK, self->slots - swap_slots());
+}
+
+TEST_F(swap, runs)
+{
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	if (!variant->on)
+		SKIP(return, "nothing is counted while the switch is off");
+	EXPECT_EQ(PAGES, unmap_stat("evict_entries") - self->entries);
+	EXPECT_EQ((long)(LEN / self->folio), unmap_stat("evict_runs") - self->runs);
+}
+
+static void check_marks(struct __test_metadata *_metadata, char *mem)
+{
+	for (long i = 0; i < PAGES; i++) {
+		__u64 entry = pagemap(mem + i * PAGE);
+
+		ASSERT_EQ(i % 7 == 0, !!(entry & PM_SOFT_DIRTY));
+		ASSERT_EQ(i % 5 == 3, !!(entry & PM_UFFD_WP));
+	}
+}
+
+TEST_F(swap, marks)
+{
+	int uffd = uffd_open(self->mem, LEN);
+
+	if (uffd < 0 || !soft_dirty_works())
+		SKIP(return, "needs userfaultfd and soft-dirty");
+	/* One entry for 2 MiB has one mark for all. */
+	ASSERT_EQ(0, mprotect(self->mem, PAGE, PROT_READ));
+	ASSERT_EQ(0, mprotect(self->mem, PAGE, PROT_READ | PROT_WRITE));
+	write_text("/proc/self/clear_refs", "4");
+	for (long i = 0; i < PAGES; i += 7)
+		self->mem[i * PAGE + 1] = 1;
+	for (long i = 3; i < PAGES; i += 5)
+		ASSERT_TRUE(uffd_protect(uffd, self->mem + i * PAGE, PAGE, true));
+	check_marks(_metadata, self->mem);
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	check_marks(_metadata, self->mem);
+	for (long i = 0; i < PAGES; i++)
+		READ_ONCE(self->mem[i * PAGE]);
+	check_marks(_metadata, self->mem);
+	close(uffd);	/* and with it the protection */
+	for (long i = 0; i < PAGES; i++)
+		self->mem[i * PAGE + 1] = self->mem[i * PAGE];
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+}
+
+/* Pages that a child gets, too. */
+static bool is_shared(long page)
+{
+	return page / 3 % 2;
+}
+
+static bool advise_pieces(char *mem, int advice)
+{
+	for (long i = 0; i < PAGES; i += 3)
+		if (!is_shared(i) && madvise(mem + i * PAGE,
+					     (PAGES - i < 3 ? PAGES - i : 3) * PAGE, advice))
+			return false;
+	return true;
+}
+
+static long count_wrong_shared(const char *mem, unsigned char seed)
+{
+	long wrong = 0;
+
+	for (long i = 0; i < PAGES; i++)
+		wrong += is_shared(i) && !page_is(mem + i * PAGE, fill_byte(i, seed));
+	return wrong;
+}
+
+/* Start a child that waits for the pipe's end and then looks. */
+static pid_t start_child(int *pipes, char *mem, bool shared_only)
+{
+	char token;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child)
+		return child;
+	close(pipes[1]);
+	if (read(pipes[0], &token, 1))
+		_exit(2);
+	_exit(!!(shared_only ? count_wrong_shared(mem, 1) : count_wrong(mem, LEN, 1)));
+}
+
+static void let_go(struct __test_metadata *_metadata, int *pipes, int nr)
+{
+	int status;
+
+	close(pipes[1]);
+	while (nr--) {
+		ASSERT_LT(0, wait(&status));
+		EXPECT_EQ(0, status);
+	}
+	close(pipes[0]);
+}
+
+TEST_F(swap, exclusive)
+{
+	int pipes[2];
+
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_TRUE(advise_pieces(self->mem, MADV_DONTFORK));
+	ASSERT_LT(0, start_child(pipes, self->mem, true));
+	ASSERT_TRUE(advise_pieces(self->mem, MADV_DOFORK));
+	/* One VMA again, whose entries differ in nothing but who else has the page. */
+	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ));
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	if (variant->on)
+		EXPECT_LE(PAGES / 3, unmap_stat("evict_runs") - self->runs);
+	for (long i = 0; i < PAGES; i++)
+		READ_ONCE(self->mem[i * PAGE]);
+	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ | PROT_WRITE));
+	fill(self->mem, LEN, 2);
+	let_go(_metadata, pipes, 1);
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 2));
+}
+
+#define CHILDREN	70	/* SWAP_MAP_MAX is 62 */
+
+TEST_F_TIMEOUT(swap, many_processes, 120)
+{
+	int pipes[2];
+
+	ASSERT_EQ(0, pipe(pipes));
+	for (int i = 0; i < CHILDREN; i++)
+		ASSERT_LT(0, start_child(pipes, self->mem, false));
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	fill(self->mem, LEN, 2);
+	page_out(self->mem, LEN);
+	let_go(_metadata, pipes, CHILDREN);
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 2));
+	munmap(self->mem, LEN);
+	EXPECT_GE(SLOT_SLACK, self->slots - swap_slots());
+}
+
+struct stamper {
+	char *mem;
+	bool stop;
+	long wrong, rounds;
+};
+
+static void *stamp(void *arg)
+{
+	struct stamper *stamper = arg;
+
+	use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	for (; !READ_ONCE(stamper->stop); stamper->rounds++) {
+		for (long i = 0; i < PAGES; i += 3) {
+			long *at = (long *)(stamper->mem + i * PAGE);
+
+			if (stamper->rounds && READ_ONCE(*at) != stamper->rounds - 1)
+				stamper->wrong++;
+			WRITE_ONCE(*at, stamper->rounds);
+		}
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(swap, stamped, 120)
+{
+	struct stamper stamper = { .mem = self->mem };
+	time_t end = time(NULL) + 1;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, stamp, &stamper));
+	/* On a busy machine a round may take longer than that. */
+	while (time(NULL) <= end || READ_ONCE(stamper.rounds) < 3)
+		madvise(self->mem, LEN, MADV_PAGEOUT);
+	WRITE_ONCE(stamper.stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, stamper.wrong);
+}
+
+static void *page_out_for_ever(void *arg)
+{
+	use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	for (;;) {
+		madvise(arg, LEN, MADV_PAGEOUT);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static bool change_something(char *mem, int turn)
+{
+	size_t at = (turn * 37 % PAGES) * PAGE, len = LEN - at < NEAR ? LEN - at : NEAR;
+	pid_t child;
+	int status;
+
+	if (turn % 8)
+		return !mprotect(mem + at, len, PROT_READ) &&
+		       !mprotect(mem + at, len, PROT_READ | PROT_WRITE);
+	child = fork();
+	if (!child)
+		_exit(munmap(mem + at, len) || count_wrong(mem, at, 1));
+	return waitpid(child, &status, 0) == child && !status;
+}
+
+TEST_F_TIMEOUT(swap, raced, 120)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, page_out_for_ever, self->mem));
+	for (int turn = 1; turn <= 64; turn++) {
+		ASSERT_TRUE(change_something(self->mem, turn));
+		memset(self->mem + turn % PAGES * PAGE, fill_byte(turn % PAGES, 1), PAGE);
+	}
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+}
+
+TEST_F(swap, straddles_tables)
+{
+	char *arena = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	size_t len = self->folio < LEN ? self->folio : LEN / 2;
+	char *to = arena + PMD - (self->folio == PAGE ? 1 : 3) * PAGE;
+
+	ASSERT_NE(MAP_FAILED, arena);
+	fill(to - NEAR, NEAR, 7);
+	fill(to + len, NEAR, 8);
+	ASSERT_EQ(to, mremap(self->mem, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to));
+	ASSERT_EQ((long)(len / PAGE), page_out(to, len));
+	EXPECT_EQ((long)(NEAR / PAGE), count_pages(to - NEAR, NEAR, PM_PRESENT));
+	EXPECT_EQ((long)(NEAR / PAGE), count_pages(to + len, NEAR, PM_PRESENT));
+	EXPECT_EQ(0, count_wrong(to, len, 1));
+	EXPECT_EQ(0, count_wrong(to - NEAR, NEAR, 7));
+	EXPECT_EQ(0, count_wrong(to + len, NEAR, 8));
+}
+
+TEST_F(swap, holes)
+{
+	long there;
+
+	for (long i = 2; i < PAGES; i += 7)
+		ASSERT_EQ(0, madvise(self->mem + i * PAGE, PAGE, MADV_DONTNEED));
+	there = count_pages(self->mem, LEN, PM_PRESENT);
+	ASSERT_EQ(there, page_out(self->mem, LEN));
+	for (long i = 0; i < PAGES; i++) {
+		ASSERT_EQ(i % 7 != 2, !!pagemap(self->mem + i * PAGE) &&
+			  !!(pagemap(self->mem + i * PAGE) & PM_SWAP));
+		ASSERT_TRUE(page_is(self->mem + i * PAGE, i % 7 == 2 ? 0 : fill_byte(i, 1)));
+	}
+}
+
+TEST_F(swap, two_vmas)
+{
+	/* Every folio is cut at its first page, in its middle, or at its last page. */
+	for (size_t i = 0; i < LEN / self->folio; i++) {
+		size_t cuts[] = { PAGE, self->folio / 2, self->folio - PAGE };
+
+		ASSERT_EQ(0, mprotect(self->mem + i * self->folio, cuts[i % 3] & -PAGE,
+				      PROT_READ));
+	}
+	reclaim_all(2 * LEN);
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+}
+
+static bool merge_all(char *mem)
+{
+	if (!write_text("/sys/kernel/mm/ksm/run", "1") || madvise(mem, LEN, MADV_MERGEABLE))
+		return false;
+	write_text("/sys/kernel/mm/ksm/pages_to_scan", "4096");
+	for (int i = 0; i < 200 && read_field("/sys/kernel/mm/ksm/full_scans", "") < 4; i++)
+		usleep(10000);
+	return read_field("/sys/kernel/mm/ksm/pages_sharing", "") > 0;
+}
+
+TEST_F(swap, merged)
+{
+	for (long i = 0; i < PAGES; i++)
+		memset(self->mem + i * PAGE, 1 + i % 4, PAGE);
+	if (!merge_all(self->mem)) {
+		write_text("/sys/kernel/mm/ksm/run", "2");
+		SKIP(return, "KSM does not merge");
+	}
+	write_text("/sys/kernel/mm/ksm/run", "0");
+	reclaim_all(2 * LEN);
+	page_out(self->mem, LEN);
+	for (long i = 0; i < PAGES; i++)
+		ASSERT_TRUE(page_is(self->mem + i * PAGE, 1 + i % 4));
+	for (long i = 0; i < PAGES; i += 4)
+		self->mem[i * PAGE] = 9;
+	for (long i = 1; i < PAGES; i++)
+		if (i % 4)
+			ASSERT_TRUE(page_is(self->mem + i * PAGE, 1 + i % 4));
+}
+
+TEST_HARNESS_MAIN
