@@ -29,6 +29,10 @@ OTHERS = {
     "extra_ref": "putback",
     # What lies behind a table does not continue a run by chance.
     "table_end": KUNIT,
+    # Two pages of a run differ in it only after a fork that one of them was kept from.
+    "exclusive": "swap",
+    # No byte is lost, only room in swap.
+    "swap_leak": "swap",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5
