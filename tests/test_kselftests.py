@@ -423,7 +423,15 @@ def test_results_are_kept_when_asked_for(
     kept = tmp_path / "docs" / "kselftests-6.12.1.json"
     assert kept.is_file() is keep
     if keep:
+        more = [Pair("mm/b -x 1", None, outcome("ok 1 a"))]
+        kselfjudge.record(more, Catalogue(ENTRIES, ()), replace(where, swathe="next"), keep)
         data = json.loads(kept.read_text())
+        assert [item["test"] for item in data["tests"]] == ["mm/a", "mm/b -x 1"]
+        both = [replace(found[0], commit="commit"), replace(more[0], commit="next")]
+        assert kselfjudge.earlier(kept, where) == both
+        text = (tmp_path / "docs" / "kselftests-6.12.1.md").read_text()
+        assert "1 by commit; 1 by next" in text
+        assert kselfjudge.earlier(kept, replace(where, config_hash="other")) == []
         assert data["environment"]["cpus"] == 3
         assert data["tests"][0]["on"]["cases"][0] == ["a", "failed", ""]
 

@@ -2,25 +2,29 @@
 """Two runs of each of the kernel's own tests: are they the same, and what fails in stock?"""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from swathe import environment, ui, verdicts
 from swathe.kselflist import FILE, PART, Catalogue
 from swathe.paths import BUILD, RECORDED, write_atomically
 from swathe.tap import Test, Verdict
-from swathe.verdicts import Outcome
+from swathe.verdicts import Case, Outcome
 
 RESULTS = BUILD / "results"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Both runs of one program; None where it did not end."""
+    """Both runs of one program; None where it did not end. commit: which swathe ran it."""
 
     name: str
     off: Outcome | None
     on: Outcome | None
+    commit: str = ""
 
 
 def unexplained(pair: Pair, catalogue: Catalogue) -> list[verdicts.Case]:
@@ -92,6 +96,12 @@ def table(found: Sequence[Pair], catalogue: Catalogue, where: str) -> str:
         "| test | off | on | | seconds, off | on |", "|---|---|---|---|---:|---:|",
         *(f"| {' | '.join(row(pair, catalogue))} |" for pair in found), "",
     ]  # fmt: skip
+    commits = Counter(pair.commit for pair in found)
+    if len(commits) > 1:
+        lines += [
+            f"Not all in one run: {'; '.join(f'{n} by {c}' for c, n in commits.items())}.",
+            "",
+        ]
     ran = {pair.name for pair in found}
     known = [item for item in catalogue.known if item.test in ran]
     if known:
@@ -107,8 +117,34 @@ def as_json(found: Sequence[Pair], where: environment.Environment) -> str:
         cases = [[case.name, case.verdict.value, case.detail] for case in outcome.cases]
         return {"seconds": outcome.seconds, "cases": cases}
 
-    tests = [{"test": p.name, "off": side(p.off), "on": side(p.on)} for p in found]
+    tests = [
+        {"test": p.name, "swathe": p.commit, "off": side(p.off), "on": side(p.on)} for p in found
+    ]
     return json.dumps({"environment": where.as_json(), "tests": tests}, indent=1) + "\n"
+
+
+def earlier(path: Path, where: environment.Environment) -> list[Pair]:
+    """What path has of this very configuration; results of another say nothing about it."""
+
+    def side(said: dict[str, Any] | None) -> Outcome | None:
+        if said is None:
+            return None
+        cases = tuple(Case(name, Verdict(word), detail) for name, word, detail in said["cases"])
+        return Outcome(cases, said["seconds"])
+
+    data = json.loads(path.read_text()) if path.is_file() else {}
+    if data.get("environment", {}).get("config_hash") != where.config_hash:
+        return []
+    return [
+        Pair(item["test"], side(item["off"]), side(item["on"]), item.get("swathe", ""))
+        for item in data["tests"]
+    ]
+
+
+def whole(found: Sequence[Pair], kept: Sequence[Pair], catalogue: Catalogue) -> list[Pair]:
+    """What was found now, and what was found earlier and not now, in the catalogue's order."""
+    by_name = {pair.name: pair for pair in [*kept, *found]}
+    return [by_name[entry.name] for entry in catalogue.entries if entry.name in by_name]
 
 
 def record(
@@ -117,6 +153,10 @@ def record(
     """What was found, in build/results; with keep, where results are kept for good, too."""
     name = f"{PART}-{where.kernel}"
     for directory in [RESULTS, *([RECORDED] if keep else [])]:
-        write_atomically(directory / f"{name}.json", as_json(found, where).encode())
-        write_atomically(directory / f"{name}.md", table(found, catalogue, where.line()).encode())
+        path = directory / f"{name}.json"
+        now = [replace(pair, commit=where.swathe) for pair in found]
+        all_found = whole(now, earlier(path, where), catalogue)
+        text = table(all_found, catalogue, where.line())
+        write_atomically(path, as_json(all_found, where).encode())
+        write_atomically(path.with_name(f"{name}.md"), text.encode())
         ui.note(f"results: {directory / name}.md")

@@ -17,6 +17,7 @@ The last line says how many tests passed, failed and were skipped.
     ./swathe test hooks putback         one part, and one system-call test
     ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
     ./swathe test mm/cow mm/migration   two of them
+    ./swathe test memx --flavor kcsan   ... in a kernel that looks for data races
     ./swathe test --sabotage LIST       break the code on purpose: it must fail
 """
 
@@ -43,8 +44,7 @@ from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
 PARTS = ("lab", "hooks", "kunit", "guest", "seeded", "powercut", kselflist.PART)
-# The kernel's own tests join as soon as all their failures in stock are explained.
-DEFAULT = PARTS[:-1]
+DEFAULT = PARTS
 TIMEOUT = 2700
 CUTS = 2
 
@@ -72,7 +72,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--full", action="store_true", help="the kernel's slow tests, too")
     parser.add_argument(
-        "--record", action="store_true", help="keep the kernel's own tests' table in docs/results"
+        "--record",
+        action="store_true",
+        help="keep the kernel's own tests' table, and KCSAN's races, in docs/results",
     )
     parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
     run.add_machine_arguments(parser, TIMEOUT)
@@ -100,7 +102,7 @@ def request_from(args: argparse.Namespace) -> Request:
     boot = f"{args.boot} unmap.sabotage={args.sabotage}" if args.sabotage else args.boot
     guest = guesttests.Request(
         build.request_from(args, pristine=False), "kunit" in names, tuple(programs),
-        args.cpus, args.timeout, boot.strip(),
+        args.cpus, args.timeout, boot.strip(), args.record,
     )  # fmt: skip
     own = kselftests.Request(
         guest.kernel, kselflist.load().chosen(names, args.full), args.cpus, boot.strip(),
