@@ -302,7 +302,8 @@ def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
     """A line of the guest's script, here: the paths it touches are below tmp_path."""
     body = kselftests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
     body = body.replace("/proc/sys/vm", f"{tmp_path}/vm").replace("rmdir", "rm -r")
-    body = body.replace("/sys/kernel/mm/transparent_hugepage", f"{tmp_path}/vm")
+    for name in ("transparent_hugepage", "ksm"):
+        body = body.replace(f"/sys/kernel/mm/{name}", f"{tmp_path}/vm")
     (tmp_path / "vm").mkdir()
     line = kselftests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
     done = subprocess.run(

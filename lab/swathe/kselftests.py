@@ -58,6 +58,7 @@ fresh() {
 	echo 128 >/proc/sys/vm/nr_hugepages
 	echo 0 >/proc/sys/vm/overcommit_memory
 	echo always >/sys/kernel/mm/transparent_hugepage/enabled
+	echo 1 >/sys/kernel/mm/ksm/smart_scan
 }
 attempt() { # LIMIT PREPARATION DIRECTORY COMMAND
 	limit=$1 prepare=$2 directory=$3; shift 3
