@@ -12,6 +12,7 @@ import pytest
 
 from swathe import (
     build,
+    guesttests,
     initramfs,
     kselfjudge,
     kselflist,
@@ -276,8 +277,9 @@ def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(vm, "boot", boot)
     kselftests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
     off, on = seen["kselftests-off"], seen["kselftests-on"]
-    assert off.boot.split() == ["unmap=n", "numa=fake=2", "more=1"]
-    assert on.boot.split() == ["unmap=y", "numa=fake=2", "more=1"]
+    steady = guesttests.STEADY.split()
+    assert off.boot.split() == ["unmap=n", "numa=fake=2", *steady, "more=1"]
+    assert on.boot.split() == ["unmap=y", "numa=fake=2", *steady, "more=1"]
     assert replace(off, boot="") == replace(on, boot="")
     assert off.timeout > 2 * LIMIT
 

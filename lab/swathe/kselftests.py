@@ -48,6 +48,9 @@ BY_LINES = f"BY_LINES='LD_PRELOAD={STDBUF} _STDBUF_O=L'"
 # What pthread_cancel() loads, beside the C library.
 UNWINDER = "libgcc_s.so.1"
 
+# mm/protection_keys_64 reads it.
+USERS = "mkdir -p /etc && echo root:x:0:0:root:/root:/bin/sh >/etc/passwd"
+
 # Every program runs in a cgroup of its own: whatever it leaves behind is ended with it. What
 # programs and preparations set is set back. Huge pages: what run_vmtests.sh asks for.
 FUNCTIONS = """\
@@ -129,6 +132,7 @@ def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
     """The initramfs of both guests."""
     wanted = {entry.program: built[entry.program] for entry in entries}
     lines = [
+        USERS,
         *(f"cp -r /{target} {DISK}" for target in dict.fromkeys(map(kselftree.target, wanted))),
         f"report switch -- cat {SWITCH}/enabled",
         *(line(number, entry) for number, entry in enumerate(entries)),
@@ -185,7 +189,7 @@ def both(request: Request, built: build.Result, work: initramfs.Job) -> tuple[He
     names = {str(number): entry.name for number, entry in enumerate(request.entries)}
 
     def task(name: str, switch: str) -> parallel.Task[Heard]:
-        words = f"unmap={switch} {NODES} {request.boot}".strip()
+        words = f"unmap={switch} {NODES} {guesttests.STEADY} {request.boot}".strip()
         machine = vm.Machine(
             built.image, built.out, request.processors, MEMORY, exact=False, boot=words,
             timeout=limit, target=built.target, cpu=built.target.short_strings,
