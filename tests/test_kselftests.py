@@ -411,6 +411,10 @@ def test_the_table() -> None:
     assert "| `mm/a` | 1 passed | 1 passed | same | 2 | 3 |" in text
     assert "| `mm/b -x 1` | 1 passed | did not end | **differs** | 2 |  |" in text
     assert "- `mm/a`, b: why" in text
+    unsteady = Pair("mm/a", outcome(FAILING, 1), outcome("ok 1 a\nok 2 b", 1))
+    known = replace(known, unsteady=True)
+    text = kselfjudge.table([unsteady], Catalogue(ENTRIES, (known,)), "Somewhere")
+    assert "| unsteady |" in text
 
 
 @pytest.mark.parametrize("keep", [False, True])

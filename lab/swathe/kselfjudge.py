@@ -82,8 +82,11 @@ def row(pair: Pair, catalogue: Catalogue) -> list[str]:
     def side(outcome: Outcome | None) -> list[str]:
         return [outcome.summary(), f"{outcome.seconds:.0f}"] if outcome else ["did not end", ""]
 
-    first = judge(pair, catalogue)[0].verdict
-    word = {Verdict.PASSED: "same", Verdict.SKIPPED: "same", Verdict.FAILED: "**differs**"}[first]
+    word = "same"
+    if judge(pair, catalogue)[0].verdict is Verdict.FAILED:
+        word = "**differs**"
+    elif pair.off and pair.on and verdicts.differences(pair.off, pair.on):
+        word = "unsteady"
     (off, off_time), (on, on_time) = side(pair.off), side(pair.on)
     return [f"`{pair.name}`", off, on, word, off_time, on_time]
 
@@ -105,7 +108,7 @@ def table(found: Sequence[Pair], catalogue: Catalogue, where: str) -> str:
     ran = {pair.name for pair in found}
     known = [item for item in catalogue.known if item.test in ran]
     if known:
-        lines += ["Known to fail in stock under emulation:", ""]
+        lines += ["Known to fail in stock under emulation, or sometimes (unsteady):", ""]
         lines += [f"- `{item.test}`, {item.case}: {item.reason}" for item in known] + [""]
     return "\n".join(lines)
 
