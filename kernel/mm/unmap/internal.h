@@ -198,7 +198,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_FLUSH,		/* no flush and no note for a run */
 	UNMAP_SABOTAGE_SOFT_DIRTY,	/* put-back forgets who wrote */
 	UNMAP_SABOTAGE_EXCLUSIVE,	/* runs mix exclusive and shared pages */
-	UNMAP_SABOTAGE_SWAP_LEAK,	/* a run takes a swap reference too many */
+	UNMAP_SABOTAGE_SWAP_LEAK,	/* runs take swap references twice */
 	UNMAP_SABOTAGE_SWAP_MARKS,	/* swap entries forget soft-dirty, uffd */
 	NR_UNMAP_SABOTAGES,
 };
