@@ -26,7 +26,7 @@ RESULTS = BUILD / "results"
 OUT = BUILD / "report"
 KEPT = ("bench-*.json", "profile-*.json")
 # Verdicts of tests lie beside the figures.
-VERDICTS = "kselftests-*.json"
+VERDICTS = ("kselftests-*.json", "kcsan-*.json", "proof-*.json")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -98,7 +98,8 @@ def newest() -> Found:
     kept = [path for pattern in KEPT for path in sorted(RESULTS.glob(pattern))]
     if found := readable(kept):
         return some(found, "The newest figures kept in build/results, bench by bench.")
-    recorded = sorted(set(RECORDED.glob("*.json")) - set(RECORDED.glob(VERDICTS)))
+    verdicts = {path for pattern in VERDICTS for path in RECORDED.glob(pattern)}
+    recorded = sorted(set(RECORDED.glob("*.json")) - verdicts)
     names = ", ".join(f"docs/results/{path.name}" for path in recorded)
     return some(
         readable(recorded),
