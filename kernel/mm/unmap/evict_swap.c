@@ -74,17 +74,19 @@ static pte_t add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 static void leave_swap_entries(struct unmap_op *op, swp_entry_t entry,
 			       bool exclusive)
 {
-	const struct pte_run *run = &op->run;
+	unsigned long type = swp_type(entry), offset = swp_offset(entry);
 	struct mm_struct *mm = op->vma->vm_mm;
-	unsigned long addr = run->addr, end = unmap_run_end(run);
-	pte_t *ptep = run->ptep;
+	unsigned long addr = op->run.addr;
+	pte_t *ptep = op->run.ptep;
+	unsigned int i, nr = op->run.nr;
 	pte_t pte = swp_entry_to_pte(entry);
-	u64 marks = pte_val(pte) ^ pte_val(add_marks(pte, run->pte, exclusive));
+	u64 marks = pte_val(pte) ^ pte_val(add_marks(pte, op->run.pte, exclusive));
 
 	/* Marks are single bits, next to the place or above it. */
-	for (; addr < end; addr += PAGE_SIZE, ptep++, entry.val++) {
-		pte = __pte(pte_val(swp_entry_to_pte(entry)) ^ marks);
-		set_pte_at(mm, addr, ptep, pte);
+	for (i = 0; i < nr; i++) {
+		pte = __swp_entry_to_pte(__swp_entry(type, offset + i));
+		set_pte_at(mm, addr + i * PAGE_SIZE, ptep + i,
+			   __pte(pte_val(pte) ^ marks));
 	}
 }
 
