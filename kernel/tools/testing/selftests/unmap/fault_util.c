@@ -292,6 +292,14 @@ bool swap_only(size_t bytes)
 	return false;
 }
 
+bool swap_may_fail(bool may)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/block/zram%d/make-it-fail", swap_device);
+	return write_number(path, may);
+}
+
 bool swap_memory_limit(size_t bytes)
 {
 	return zram_write("mem_limit", bytes);
@@ -455,18 +463,6 @@ long faults_off(const char *what)
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/times", what);
 	left = read_field(path, "");
 	return left < 0 ? -1 : MANY - left;
-}
-
-bool faults_function(const char *function, int error)
-{
-	char file[64];
-
-	if (!function)
-		return write_text("/sys/kernel/debug/fail_function/inject", "\n");
-	if (!write_text("/sys/kernel/debug/fail_function/inject", function))
-		return false;
-	snprintf(file, sizeof(file), "%s/retval", function);
-	return set("fail_function", file, "%#lx", (long)error);
 }
 
 /* Reading what may be gone. */

@@ -77,6 +77,8 @@ bool kernel_is_calm(int log);
 bool swap_only(size_t bytes);
 /* How much memory the device may take for what is written to it: beyond, writes fail. */
 bool swap_memory_limit(size_t bytes);
+/* Whether "fail_make_request" makes it fail. */
+bool swap_may_fail(bool may);
 /* How many the device refused: the log tells of a few of them only. */
 long long swap_failed_writes(void);
 /* As it was.  False when a slot of the device stays in use: a reference was lost. */
@@ -84,16 +86,14 @@ bool swap_back(void);
 long long swap_free_pages(void);
 
 /*
- * Failures of @what: "failslab", "fail_page_alloc" or "fail_function", in @percent of
- * the calls made below the kernel function @below; without, in those of tasks that asked
+ * Failures of @what: "failslab", "fail_page_alloc" or "fail_make_request", in @percent
+ * of the calls made below the kernel function @below; without, in those of tasks that asked
  * for it with faults_task().
  */
 bool faults_on(const char *what, const char *below, int percent);
 bool faults_task(bool on);
 /* Off again; how many there were. */
 long faults_off(const char *what);
-/* Have fail_function make this function return an error; null ends it. */
-bool faults_function(const char *function, int error);
 
 /* A read of one byte; false when that raised SIGBUS. */
 bool try_read(const char *addr);

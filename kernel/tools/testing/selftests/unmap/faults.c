@@ -127,8 +127,7 @@ FIXTURE_SETUP(swap)
 
 FIXTURE_TEARDOWN(swap)
 {
-	faults_off("fail_function");
-	faults_function(NULL, 0);
+	faults_off("fail_make_request");
 	EXPECT_TRUE(swap_back());
 	end();
 }
@@ -273,22 +272,18 @@ TEST_F_TIMEOUT(swap, write_error, TIME_LIMIT)
 static bool device_error(struct scene *scene)
 {
 	CHECK(scene_make(scene));
-	CHECK(faults_function("should_fail_bio", -EIO));
-	CHECK(faults_on("fail_function", "__swap_writepage", 50));
+	CHECK(swap_may_fail(true));
+	CHECK(faults_on("fail_make_request", "__swap_writepage", 50));
 	scene_reclaim(scene);
-	CHECK(faults_off("fail_function") > 0);
-	CHECK(faults_function(NULL, 0));
+	CHECK(faults_off("fail_make_request") > 0);
 	CHECK_EQ(0, scene_wrong(scene));
 	return goes_later(scene) && !scene_wrong(scene);
 }
 
 TEST_F_TIMEOUT(swap, device_error, TIME_LIMIT)
 {
-	if (access("/sys/kernel/debug/fail_function/inject", F_OK))
-		SKIP(return, "needs CONFIG_FAIL_FUNCTION");
-	/* It asks for random numbers in an int3 handler, whose lock lockdep reports. */
-	if (!access("/proc/lockdep", F_OK))
-		SKIP(return, "fail_function's own locking is reported by lockdep");
+	if (access("/sys/kernel/debug/fail_make_request", F_OK))
+		SKIP(return, "needs CONFIG_FAIL_MAKE_REQUEST");
 	ASSERT_TRUE(swap_only(LARGE_SWAP));
 	EXPECT_TRUE(apart(device_error, &self->scene));
 }
