@@ -3,10 +3,11 @@
  * memx: random operations on memory, checked against a model: see memx.h.
  *
  *	memx [--seed S] [--procs P] [--threads T] [--ops N] [--minutes M]
+ *	memx --rare N		what is slow is N times as rare: more operations in a second
  *	memx --seed S --proc P --from N [--to M]	one process again, from operation N on
  *	memx --spoil N		change a byte after operation N: this must fail
  *
- * Each operation is a function of the seed and its number alone, so any part of a
+ * Each operation is a function of the seed, its number and --rare alone, so any part of a
  * sequence can be run by itself.  After a mismatch the sequence is shrunk: first its
  * beginning is left out, then whatever else is not needed.  Threads and the kernel's own
  * work come between at any time: a failure that does not happen again is told as such.
@@ -24,7 +25,7 @@
 #include "memx_run.h"
 
 struct options options = {
-	.procs = 2, .only_proc = -1, .threads = 1, .to = 10000, .spoil = ~0ULL,
+	.procs = 2, .only_proc = -1, .threads = 1, .rare = 1, .to = 10000, .spoil = ~0ULL,
 };
 
 struct verdict *verdicts;
@@ -89,8 +90,8 @@ static bool run_one(void)
 
 static __noreturn void usage(void)
 {
-	fprintf(stderr, "memx [--seed S] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
-		"memx --seed S --proc P --from N [--to M] [--threads T] [--trace]\n");
+	fprintf(stderr, "memx [--seed S] [--rare N] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
+		"memx --seed S [--rare N] --proc P --from N [--to M] [--threads T] [--trace]\n");
 	exit(2);
 }
 
@@ -112,6 +113,8 @@ static bool take_option(int c, const char *text)
 		options.only_proc = number;
 	else if (c == 'x')
 		options.spoil = number;
+	else if (c == 'r')
+		options.rare = number;
 	else if (c == 'v')
 		options.trace = true;
 	else if (c == 'm')
@@ -129,7 +132,7 @@ static void parse_options(int argc, char **argv)
 		{ "seed", 1, 0, 's' }, { "procs", 1, 0, 'p' }, { "threads", 1, 0, 't' },
 		{ "ops", 1, 0, 'e' }, { "to", 1, 0, 'e' }, { "from", 1, 0, 'f' },
 		{ "minutes", 1, 0, 'm' }, { "proc", 1, 0, 'o' }, { "trace", 0, 0, 'v' },
-		{ "spoil", 1, 0, 'x' }, { }
+		{ "spoil", 1, 0, 'x' }, { "rare", 1, 0, 'r' }, { }
 	};
 	int c;
 
@@ -139,7 +142,7 @@ static void parse_options(int argc, char **argv)
 			usage();
 	}
 	if (optind < argc || options.procs < 1 || options.procs > MAX_PROCS ||
-	    options.only_proc >= MAX_PROCS || options.threads < 0 || options.threads > 64)
+	    options.rare < 1 || options.rare > 400 || options.only_proc >= MAX_PROCS || options.threads < 0 || options.threads > 64)
 		usage();
 }
 

@@ -96,11 +96,16 @@ struct world {
 
 extern struct world world;
 
-/* One kind of operation; @weight is how often it is chosen, in relation to the others. */
+/*
+ * One kind of operation; @weight is how often it is chosen, in relation to the others.
+ * @costly ones work on all of a process or of the machine, and take a hundred times as
+ * long as others.
+ */
 struct operation {
 	const char *name;
 	unsigned int weight;
 	void (*act)(struct range range);
+	bool costly;
 };
 
 extern struct operation map_operations[], content_operations[], neutral_operations[],

@@ -64,23 +64,30 @@ static struct range clip(__u32 first, __u32 nr)
 	return range;
 }
 
+static struct range pick_large_range(void)
+{
+	__u32 at = pick(ARENA_PAGES);
+
+	if (chance(2))
+		return clip(at & ~511U, 512);
+	return clip(at, 1 + pick(chance(4) ? 2048 : 64));
+}
+
 /* A few pages, a folio, a table, across the end of a table, or much. */
 struct range pick_range(void)
 {
 	__u32 at = pick(ARENA_PAGES), table = at & ~511U;
 
-	switch (pick(16)) {
+	if (chance(8 * options.rare))
+		return pick_large_range();
+	switch (pick(14)) {
 	case 0:
-		return clip(table, 512);
 	case 1:
-		return clip(at, 1 + pick(chance(4) ? 2048 : 64));
+		return table ? clip(table - 1 - pick(16), 2 + pick(32)) : clip(at, 16);
 	case 2:
 	case 3:
-		return table ? clip(table - 1 - pick(16), 2 + pick(32)) : clip(at, 16);
 	case 4:
 	case 5:
-	case 6:
-	case 7:
 		return clip(at & ~15U, 16 * (1 + pick(4)));
 	default:
 		return clip(at, 1 + pick(8));
@@ -236,8 +243,8 @@ static void end_world(void)
 static void fork_operation(struct range range);
 static void free_and_exit(struct range range);
 static struct operation fork_operations[] = {
-	{ "fork", 3, fork_operation },
-	{ "free_and_exit", 6, free_and_exit },
+	{ "fork", 3, fork_operation, true },
+	{ "free_and_exit", 6, free_and_exit, true },
 	{ }
 };
 
@@ -269,12 +276,21 @@ static __u64 now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static unsigned int pick_kind(void)
+static unsigned int pick_any_kind(void)
 {
 	unsigned int at = pick(all_weights), kind = 0;
 
 	while (at >= kinds[kind]->weight)
 		at -= kinds[kind++]->weight;
+	return kind;
+}
+
+static unsigned int pick_kind(void)
+{
+	unsigned int kind = pick_any_kind();
+
+	while (kinds[kind]->costly && !chance(options.rare))
+		kind = pick_any_kind();
 	return kind;
 }
 
@@ -384,7 +400,7 @@ static void free_and_exit(struct range range)
 static void *disturbing(void *seed)
 {
 	unsigned int state = (uintptr_t)seed;
-	struct timespec pause = { .tv_nsec = 2000000 };
+	struct timespec pause = { .tv_nsec = 2000000L * options.rare };
 
 	while (!READ_ONCE(stop)) {
 		disturb(&state);
@@ -428,9 +444,9 @@ static void check_now_and_then(__u64 nr)
 {
 	if (left_out)
 		return;
-	if (nr % CHECK_EVERY == 0)
+	if (nr % (CHECK_EVERY * options.rare) == 0)
 		check_world();
-	else if (nr % CHECK_STATE_EVERY == 0)
+	else if (nr % (CHECK_STATE_EVERY * options.rare) == 0)
 		check_state();
 }
 

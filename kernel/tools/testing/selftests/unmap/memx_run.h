@@ -22,6 +22,7 @@ struct verdict {
 struct options {
 	__u64 seed, from, to, spoil;
 	int procs, only_proc, threads;
+	__u32 rare;		/* what is costly is done so many times less often */
 	double minutes;
 	bool trace;
 };

@@ -191,10 +191,10 @@ static void unmergeable(struct range range)
 }
 
 struct operation tracking_operations[] = {
-	{ "clear_soft_dirty", 3, clear_soft_dirty },
-	{ "marks_put_back", 4, marks_put_back },
+	{ "clear_soft_dirty", 3, clear_soft_dirty, true },
+	{ "marks_put_back", 4, marks_put_back, true },
 	{ "write_protect", 12, write_protect },
-	{ "marks_left", 4, marks_left },
+	{ "marks_left", 4, marks_left, true },
 	{ "stop_tracking", 1, stop_tracking },
 	{ "mergeable", 3, mergeable },
 	{ "unmergeable", 3, unmergeable },
