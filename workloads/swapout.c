@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * swapout CASE: MADV_PAGEOUT of 128 MiB (--full: 256 MiB; --mib N) of anonymous
- * memory to zram, in folios of CASE.
+ * memory, in folios of CASE.
  *
- * SIZE:        every page holds zeroes
- * SIZE-random: no page can be compressed
+ * SIZE:        every page holds zeroes; to zram
+ * SIZE-random: no page can be compressed; to zram
+ * SIZE-xfs:    the same, to a file on XFS, for which 6.12 splits all large folios
  *
  * Before: every folio has the size asked for.  After: nothing is present, every
- * page has a swap entry, no large folio was split for want of contiguous swap, and
- * all that comes back in is what went out.
+ * page has a swap entry, no large folio was split for want of contiguous swap (but
+ * for a file), and all that comes back in is what went out.
  */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 
+#include "swapfile.h"
 #include "workload.h"
 
 struct result {
@@ -62,7 +64,6 @@ static void check_swapped(const char *mem, size_t len)
 static struct result swap_out(size_t len, unsigned long kib, bool random)
 {
 	char *mem = map_anon(len);
-	u64 fallback = thp_stat(kib, "swpout_fallback");
 	struct result res;
 
 	if (random)
@@ -78,8 +79,6 @@ static struct result swap_out(size_t len, unsigned long kib, bool random)
 	res.pswpout = read_field("/proc/vmstat", "pswpout ") - res.pswpout;
 
 	check_swapped(mem, len);
-	if (thp_stat(kib, "swpout_fallback") != fallback)
-		fail("some folios were split to be swapped out");
 	if (random)
 		check_random((u64 *)mem, len / sizeof(u64));
 	else
@@ -88,24 +87,40 @@ static struct result swap_out(size_t len, unsigned long kib, bool random)
 	return res;
 }
 
+/* Whether the case ends so; then it ends before. */
+static bool take_suffix(const char *name, const char *suffix)
+{
+	char *found = strstr(name, suffix);
+
+	if (found)
+		*found = '\0';
+	return found;
+}
+
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv,
-					   "swapout 4K…1024K[-random] [--full] [--mib N]");
+					   "swapout 4K…1024K[-random|-xfs] [--full] [--mib N]");
 	const size_t len = wanted_size(&req, 128 * MIB, 256 * MIB);
-	char *random = strstr(req.name, "-random");
+	bool file = take_suffix(req.name, "-xfs");
+	bool random = take_suffix(req.name, "-random") || file;
+	unsigned long kib = parse_folio(req.name);
 	struct result res;
-	unsigned long kib;
+	u64 fallback;
 
-	if (random)
-		*random = '\0';
-	kib = parse_folio(req.name);
+	if (file)
+		swap_to_file(2 * len + PAGE);
 	if (read_field("/proc/meminfo", "SwapFree:") * 1024 < 2 * len)
 		skip("there is no %zu MiB of free swap", 2 * len >> 20);
 	need_memory(random ? 2 * len : len);
 	settle();
 	thp_only(kib);
+	fallback = thp_stat(kib, "swpout_fallback");
 	res = swap_out(len, kib, random);
+	if (!file && thp_stat(kib, "swpout_fallback") != fallback)
+		fail("some folios were split to be swapped out");
+	if (file)
+		swap_to_device();
 
 	report(res.instructions, len / PAGE);
 	metric("pswpout", res.pswpout, "pages");

@@ -74,8 +74,8 @@ BENCHES = (
     ),
     Bench(
         "swapout",
-        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram, zeroes and random, by folio size",
-        ("4K", "16K", "64K", "1024K", "4K-random", "64K-random"),
+        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram (zeroes, random) or XFS, by folio size",
+        ("4K", "16K", "64K", "1024K", "4K-random", "64K-random", "4K-xfs", "64K-xfs"),
         "allocating and filling the pages, swapping them in again",
         sized=True,
         seconds=2,
