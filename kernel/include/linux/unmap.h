@@ -9,14 +9,51 @@
 #ifndef _LINUX_UNMAP_H
 #define _LINUX_UNMAP_H
 
+#include <linux/jump_label.h>
 #include <linux/mm_types.h>
 #include <linux/rmap.h>
 
 #ifdef CONFIG_UNMAP
+/*
+ * The switch, see mm/unmap/control.c.  One static key a bit of
+ * /sys/kernel/mm/unmap/enabled, so a bit that is off costs a no-op.
+ */
+enum unmap_bit {
+	UNMAP_BIT_EVICT,
+	UNMAP_BIT_DISCARD,
+	NR_UNMAP_BITS,
+};
+
+#ifdef CONFIG_UNMAP_DEFAULT_ON
+DECLARE_STATIC_KEY_TRUE(unmap_keys[NR_UNMAP_BITS]);
+#define unmap_enabled(bit)	static_branch_likely(&unmap_keys[bit])
+#else
+DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
+#define unmap_enabled(bit)	static_branch_unlikely(&unmap_keys[bit])
+#endif
+
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
+
+struct mmu_gather;
+struct zap_details;
+
+unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
+				  struct vm_area_struct *vma, pmd_t *pmd,
+				  unsigned long addr, unsigned long end,
+				  struct zap_details *details);
+
+/* Of mm/memory.c, where the stock function is static, called once, and inlined. */
+#define zap_pte_range(...)						\
+	(unmap_enabled(UNMAP_BIT_DISCARD) ?				\
+	 unmap_zap_pte_range(__VA_ARGS__) : stock_zap_pte_range(__VA_ARGS__))
 #else
 #define stock_try_to_unmap	try_to_unmap
+#define stock_zap_pte_range	zap_pte_range
 #endif /* CONFIG_UNMAP */
+
+/* Of mm/memory.c, static in the stock kernel; @page may be null. */
+void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
+		   struct page *page);
 
 /*
  * Helpers of mm/rmap.c for the deferred TLB flush of reclaim, static in the

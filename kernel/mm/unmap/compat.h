@@ -6,6 +6,7 @@
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
 
+#include <linux/mm_types.h>
 #include <linux/pgtable.h>
 #include <linux/unmap.h>
 
@@ -64,6 +65,39 @@ static inline bool compat_anon_exclusive(const struct page *page)
 {
 	return test_bit(PG_anon_exclusive, &page->flags);
 }
+
+/* What a folio is charged to, for comparing: a memcg, or an object of one. */
+static inline unsigned long compat_charge(const struct folio *folio)
+{
+#ifdef CONFIG_MEMCG
+	return READ_ONCE(folio->memcg_data);
+#else
+	return 0;
+#endif
+}
+
+/*
+ * Whether so many entries from @ptep on are none: a look at each that is there,
+ * but one decision for all where none means no bit but those that do not count.
+ */
+#ifdef CONFIG_X86_64
+#define COMPAT_NONE_AT_ONCE	8
+static inline bool compat_all_none(const pte_t *ptep)
+{
+	pteval_t low = READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
+		       READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
+	pteval_t high = READ_ONCE(ptep[4].pte) | READ_ONCE(ptep[5].pte) |
+			READ_ONCE(ptep[6].pte) | READ_ONCE(ptep[7].pte);
+
+	return pte_none(native_make_pte(low | high));
+}
+#else
+#define COMPAT_NONE_AT_ONCE	1
+static inline bool compat_all_none(pte_t *ptep)
+{
+	return pte_none(ptep_get(ptep));
+}
+#endif
 
 /* Such architectures keep something beside an entry: arch_unmap_one(). */
 #ifdef __HAVE_ARCH_UNMAP_ONE

@@ -5,29 +5,10 @@
  * stays in the entry.
  */
 #include <linux/mm.h>
-#include <linux/mm_inline.h>
 #include <linux/pgtable.h>
 
 #include "internal.h"
 #include "run.h"
-
-/*
- * A run agrees in userfaultfd write-protection, so either every entry needs
- * a marker or none does.
- */
-static void leave_markers(const struct unmap_op *op)
-{
-	const struct pte_run *run = &op->run;
-	unsigned int i, nr = run->nr;
-
-	if (likely(!pte_uffd_wp(run->pte)))
-		return;
-	if (unmap_sabotaged(UNMAP_SABOTAGE_MARKER))
-		nr = 1;
-	for (i = 0; i < nr; i++)
-		pte_install_uffd_wp_if_needed(op->vma, run->addr + i * PAGE_SIZE,
-					      run->ptep + i, run->pte);
-}
 
 /**
  * unmap_evict_file - finish evicting a run of a page-cache folio
@@ -44,7 +25,8 @@ bool unmap_evict_file(struct unmap_op *op)
 {
 	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
 
-	leave_markers(op);
+	if (unlikely(pte_uffd_wp(op->run.pte)))
+		unmap_run_leave_markers(op->vma, &op->run);
 	unmap_run_retire(op, mm_counter_file(op->folio));
 	return true;
 }

@@ -52,7 +52,6 @@
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
 
-#include <linux/jump_label.h>
 #include <linux/mm.h>
 #include <linux/rmap.h>
 #include <linux/unmap.h>
@@ -131,23 +130,7 @@ static inline bool unmap_hugetlb_from_vma(struct folio *folio,
 }
 #endif
 
-/*
- * control.c: the switch.  One static key a bit of
- * /sys/kernel/mm/unmap/enabled, so a bit that is off costs a no-op.
- */
-enum unmap_bit {
-	UNMAP_BIT_EVICT,
-	NR_UNMAP_BITS,
-};
-
-#ifdef CONFIG_UNMAP_DEFAULT_ON
-DECLARE_STATIC_KEY_TRUE(unmap_keys[NR_UNMAP_BITS]);
-#define unmap_enabled(bit)	static_branch_likely(&unmap_keys[bit])
-#else
-DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
-#define unmap_enabled(bit)	static_branch_unlikely(&unmap_keys[bit])
-#endif
-
+/* control.c */
 extern unsigned int unmap_max_run;
 
 /* stat.c: counts since boot, for /sys/kernel/mm/unmap/stat. */
@@ -157,6 +140,8 @@ enum unmap_stat_item {
 	UNMAP_STAT_PUT_BACK_ENTRIES,
 	UNMAP_STAT_FLUSHES,
 	UNMAP_STAT_FLUSHES_DEFERRED,
+	UNMAP_STAT_DISCARD_RUNS,
+	UNMAP_STAT_DISCARD_ENTRIES,
 	NR_UNMAP_STATS,
 };
 
@@ -200,6 +185,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_EXCLUSIVE,	/* runs mix exclusive and shared pages */
 	UNMAP_SABOTAGE_SWAP_LEAK,	/* runs take swap references twice */
 	UNMAP_SABOTAGE_SWAP_MARKS,	/* swap entries forget soft-dirty, uffd */
+	UNMAP_SABOTAGE_STATISTICS,	/* a stretch counts one page too few */
 	NR_UNMAP_SABOTAGES,
 };
 

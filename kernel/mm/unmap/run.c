@@ -140,3 +140,23 @@ void unmap_run_put_back(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_PUT_BACK_RUNS, 1);
 	unmap_count(UNMAP_STAT_PUT_BACK_ENTRIES, run->nr);
 }
+
+/**
+ * unmap_run_leave_markers - keep a file's memory write-protected by userfaultfd
+ * @vma: where markers are left if it is registered for them
+ * @run: cleared; a run agrees in write-protection, so either every entry needs
+ *	a marker or none does
+ *
+ * Page-table lock held on entry and return.
+ */
+void unmap_run_leave_markers(struct vm_area_struct *vma,
+			     const struct pte_run *run)
+{
+	unsigned int i, nr = run->nr;
+
+	if (unmap_sabotaged(UNMAP_SABOTAGE_MARKER))
+		nr = 1;
+	for (i = 0; i < nr; i++)
+		pte_install_uffd_wp_if_needed(vma, run->addr + i * PAGE_SIZE,
+					      run->ptep + i, run->pte);
+}

@@ -17,6 +17,8 @@
 
 unsigned int unmap_run_length(struct unmap_op *op);
 void unmap_run_put_back(struct unmap_op *op);
+void unmap_run_leave_markers(struct vm_area_struct *vma,
+			     const struct pte_run *run);
 
 static inline unsigned long unmap_run_end(const struct pte_run *run)
 {

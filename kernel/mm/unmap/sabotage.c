@@ -26,6 +26,7 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_EXCLUSIVE]	= "exclusive",
 	[UNMAP_SABOTAGE_SWAP_LEAK]	= "swap_leak",
 	[UNMAP_SABOTAGE_SWAP_MARKS]	= "swap_marks",
+	[UNMAP_SABOTAGE_STATISTICS]	= "statistics",
 };
 
 static unsigned long ways;

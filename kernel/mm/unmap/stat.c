@@ -17,6 +17,8 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_PUT_BACK_ENTRIES]	= "put_back_entries",
 	[UNMAP_STAT_FLUSHES]		= "flushes",
 	[UNMAP_STAT_FLUSHES_DEFERRED]	= "flushes_deferred",
+	[UNMAP_STAT_DISCARD_RUNS]	= "discard_runs",
+	[UNMAP_STAT_DISCARD_ENTRIES]	= "discard_entries",
 };
 
 static void add_cpu(struct unmap_stats *sum, int cpu)

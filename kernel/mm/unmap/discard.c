@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Discarding what a stretch of a page table maps, because the range goes away:
+ * munmap(), exit, MADV_DONTNEED, truncation.  One pass over the table, a run at
+ * a time.
+ */
+#include <linux/ksm.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/sched.h>
+#include <linux/swap.h>
+#include <linux/unmap.h>
+
+#include <asm/tlb.h>
+
+#include "discard.h"
+
+/* What vm_normal_page() says, for what nearly every entry is. */
+static __always_inline struct page *normal_page(const struct discard *d,
+						pte_t pte)
+{
+	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
+	    likely(pte_pfn(pte) <= highest_memmap_pfn))
+		return pte_page(pte);
+	return vm_normal_page(d->vma, d->addr, pte);
+}
+
+/* Law 2: how many entries from here on may map pages of this large folio? */
+static unsigned int run_limit(const struct discard *d, struct folio *folio,
+			      struct page *page)
+{
+	unsigned long nr = folio_nr_pages(folio) - folio_page_idx(folio, page);
+
+	nr = min_t(unsigned long, nr, discard_left(d));
+	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
+}
+
+/*
+ * Entries of a run need not agree in what nobody will ask for again: only that
+ * they map the next page, and what userfaultfd and the architecture say of it.
+ */
+static pte_t alike_key(pte_t pte)
+{
+	return pte_wrprotect(pte_mkold(pte_mkclean(pte_clear_soft_dirty(pte))));
+}
+
+/* From page to page. */
+static inline u64 pte_step(pte_t pte)
+{
+	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
+}
+
+/* Mostly all bits agree, and one comparison tells. */
+static __always_inline bool continues(pte_t pte, pte_t want)
+{
+	return pte_same(pte, want) ||
+	       unlikely(pte_same(alike_key(pte), alike_key(want)));
+}
+
+/*
+ * Clear the run as it is found, without locked operations: nobody asks for
+ * accessed and dirty of anonymous memory that goes away.
+ *
+ * A load and a plain store may lose a bit that a hardware walker sets in between,
+ * which is one of these two; the walker changes a present entry by a locked
+ * operation only, so that it cannot bring back what the store has cleared (x86:
+ * SDM vol. 3, 4.10.4.1; the bits that Xeon Phi may leak count as none).
+ * Nobody else changes an entry: the page-table lock is held, and GUP-fast
+ * only reads.  It takes a reference first and then looks whether the entry is
+ * still what it was; if the store was not visible by then, the reference was
+ * taken before the page's own were dropped, which is a locked operation after
+ * the store (in rmap).  The flush in tlb_flush_mmu() orders all stores before
+ * it, as they are ordered among each other, by increasing the mm's tlb_gen.
+ */
+static __always_inline unsigned int clear_as_found(struct discard *d, pte_t pte,
+						   unsigned int limit)
+{
+	struct mm_struct *mm = d->tlb->mm;
+	unsigned long addr = d->addr;
+	pte_t *ptep = d->ptep;
+	unsigned int nr = 1;
+	u64 step;
+
+	ptep_get_and_clear_full(mm, addr, ptep, 1);
+	if (limit == 1)
+		return 1;
+	for (step = pte_step(pte); nr < limit; nr++) {
+		pte_t next = ptep_get(ptep + nr);
+
+		if (!continues(next, __pte(pte_val(pte) + step)))
+			break;
+		ptep_get_and_clear_full(mm, addr + nr * PAGE_SIZE, ptep + nr, 1);
+		pte = next;
+	}
+	return nr;
+}
+
+/* Only look: several entries at a time where the architecture knows of more. */
+static __always_inline unsigned int run_length(const struct discard *d, pte_t pte,
+					       struct folio *folio,
+					       unsigned int limit)
+{
+	if (limit == 1)
+		return 1;
+	return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
+			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
+			       NULL, NULL, NULL);
+}
+
+static __always_inline unsigned int clear_anon(struct discard *d, pte_t pte,
+					       struct folio *folio,
+					       unsigned int limit)
+{
+	unsigned int nr;
+
+	if (IS_ENABLED(CONFIG_UNMAP_PLAIN_CLEAR))
+		return clear_as_found(d, pte, limit);
+	nr = run_length(d, pte, folio, limit);
+	clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
+	return nr;
+}
+
+/* The pages are mapped no more; print_bad_pte() tells of those that never were. */
+static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
+				      struct page *page, unsigned int nr, pte_t pte,
+				      bool anon, bool large)
+{
+	int gone;
+
+	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
+		folio_remove_rmap_ptes(folio, page, nr, d->vma);
+	} else {
+		gone = large ? discard_rmap_large(folio, page, nr) :
+			       atomic_add_negative(-1, &folio->_mapcount);
+		if (gone)
+			discard_owe(&d->debt, folio,
+				    anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, gone);
+	}
+	if (unlikely((large || atomic_read(&folio->_mapcount) < -1) &&
+		     folio_mapcount(folio) < 0))
+		print_bad_pte(d->vma, d->addr, pte, page);
+}
+
+/*
+ * The gather's part of law 1: the page is freed after the flush.  When there is
+ * no room for more, this run is the last.
+ */
+static __always_inline void gather(struct discard *d, struct page *page,
+				   unsigned int nr, bool delay_rmap)
+{
+	if (unlikely(__tlb_remove_folio_pages(d->tlb, page, nr, delay_rmap))) {
+		d->force_flush = true;
+		d->end = d->addr + nr * PAGE_SIZE;
+	}
+}
+
+static __always_inline void note_cleared(struct discard *d, unsigned int nr,
+					 pte_t pte)
+{
+	if (IS_ENABLED(CONFIG_DEBUG_VM))
+		arch_check_zapped_pte(d->vma, pte);
+	/* Broken, another address is flushed. */
+	tlb_remove_tlb_entries(d->tlb, d->ptep, nr,
+			       unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ? 0 : d->addr);
+	if (unlikely(userfaultfd_pte_wp(d->vma, pte)))
+		discard_leave_markers(d, nr, pte);
+}
+
+static __always_inline void count_rss(struct discard *d, int counter,
+				      unsigned int nr)
+{
+	d->rss[counter] -= unmap_sabotaged(UNMAP_SABOTAGE_RSS) ? 1 : nr;
+}
+
+static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
+						 struct folio *folio,
+						 struct page *page,
+						 bool large)
+{
+	unsigned int limit = large ? run_limit(d, folio, page) : 1;
+	unsigned int nr = clear_anon(d, pte, folio, limit);
+
+	count_rss(d, MM_ANONPAGES, nr);
+	note_cleared(d, nr, pte);
+	drop_rmap(d, folio, page, nr, pte, true, large);
+	gather(d, page, nr, false);
+	return nr;
+}
+
+/*
+ * What was written through these entries may go on being written until the
+ * flush: rmap stays until then, so that nobody cleans the folio before.
+ */
+static bool pass_on_dirty(struct discard *d, struct folio *folio)
+{
+	folio_mark_dirty(folio);
+	if (!tlb_delay_rmap(d->tlb))
+		return false;
+	d->force_flush = true;
+	return true;
+}
+
+static unsigned int discard_file(struct discard *d, pte_t pte,
+				 struct folio *folio, struct page *page)
+{
+	bool large = folio_test_large(folio), delay_rmap = false;
+	unsigned int limit = large ? run_limit(d, folio, page) : 1;
+	unsigned int nr = run_length(d, pte, folio, limit);
+
+	pte = get_and_clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
+				      d->tlb->fullmm);
+	if (pte_dirty(pte))
+		delay_rmap = pass_on_dirty(d, folio);
+	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
+		folio_mark_accessed(folio);
+	count_rss(d, mm_counter(folio), nr);
+	note_cleared(d, nr, pte);
+	if (!delay_rmap)
+		drop_rmap(d, folio, page, nr, pte, false, large);
+	gather(d, page, nr, delay_rmap);
+	return nr;
+}
+
+/* Page zero, or memory that has no page: nothing is counted. */
+static unsigned int discard_special(struct discard *d, pte_t pte)
+{
+	struct mm_struct *mm = d->tlb->mm;
+
+	ptep_get_and_clear_full(mm, d->addr, d->ptep, d->tlb->fullmm);
+	note_cleared(d, 1, pte);
+	ksm_might_unmap_zero_page(mm, pte);
+	return 1;
+}
+
+static __always_inline unsigned int discard_present(struct discard *d, pte_t pte)
+{
+	struct page *page = normal_page(d, pte);
+	struct folio *folio;
+	unsigned int nr;
+
+	if (unlikely(!page))
+		return discard_special(d, pte);
+	folio = page_folio(page);
+	if (unlikely(!discard_wanted(d, folio)))
+		return 1;
+	if (!folio_test_anon(folio))
+		nr = discard_file(d, pte, folio, page);
+	else if (folio_test_large(folio))
+		nr = discard_anon(d, pte, folio, page, true);
+	else
+		nr = discard_anon(d, pte, folio, page, false);
+	d->runs++;
+	d->entries += nr;
+	return nr;
+}
+
+/* Holes are passed at the speed of memory. */
+static __always_inline unsigned int skip_none(const struct discard *d)
+{
+	unsigned int nr = 1, left = discard_left(d);
+
+	while (nr + COMPAT_NONE_AT_ONCE <= left &&
+	       compat_all_none(d->ptep + nr))
+		nr += COMPAT_NONE_AT_ONCE;
+	while (nr < left && pte_none(ptep_get(d->ptep + nr)))
+		nr++;
+	return nr;
+}
+
+/* Stops where the caller should schedule, or flush. */
+static void discard_entries(struct discard *d)
+{
+	unsigned int nr;
+	pte_t pte;
+
+	while (d->addr != d->end) {
+		pte = ptep_get(d->ptep);
+		if (pte_none(pte))
+			nr = skip_none(d);
+		else if (need_resched())
+			break;
+		else if (pte_present(pte))
+			nr = discard_present(d, pte);
+		else
+			nr = discard_nonpresent(d, pte);
+		d->ptep += nr;
+		d->addr += nr * PAGE_SIZE;
+	}
+}
+
+/* Law 4: all that is gone is accounted before the lock is dropped. */
+static void settle_accounts(struct discard *d)
+{
+	int i;
+
+	discard_pay_debt(&d->debt);
+	for (i = 0; i < NR_MM_COUNTERS; i++)
+		if (d->rss[i])
+			add_mm_counter(d->tlb->mm, i, d->rss[i]);
+	unmap_count(UNMAP_STAT_DISCARD_RUNS, d->runs);
+	unmap_count(UNMAP_STAT_DISCARD_ENTRIES, d->entries);
+}
+
+/* Returns the address that was come to; @pmd may not have a table. */
+static unsigned long discard_range(struct discard *d, pmd_t *pmd)
+{
+	struct mm_struct *mm = d->tlb->mm;
+	pte_t *start;
+	spinlock_t *ptl;
+
+	tlb_change_page_size(d->tlb, PAGE_SIZE);
+	start = pte_offset_map_lock(mm, pmd, d->addr, &ptl);
+	if (!start)
+		return d->addr;
+	d->ptep = start;
+
+	flush_tlb_batched_pending(mm);
+	arch_enter_lazy_mmu_mode();
+	discard_entries(d);
+	settle_accounts(d);
+	arch_leave_lazy_mmu_mode();
+
+	if (d->force_flush) {
+		tlb_flush_mmu_tlbonly(d->tlb);
+		tlb_flush_rmaps(d->tlb, d->vma);
+	}
+	pte_unmap_unlock(start, ptl);
+
+	/* Those pages could be freed only now; the gather has room again. */
+	if (d->force_flush)
+		tlb_flush_mmu(d->tlb);
+	return d->addr;
+}
+
+/**
+ * unmap_zap_pte_range - take what a stretch of one page table maps out of it
+ * @tlb: gathers pages to be freed and addresses to be flushed
+ * @vma: contains the stretch
+ * @pmd: was seen to hold a table
+ * @addr: the stretch's first address
+ * @end: its end, in the same table
+ * @details: what is to stay; null: nothing
+ *
+ * The mmap lock, or the rmap lock of the file, is held; the page-table lock is
+ * taken.  Pages are in use, and TLBs may hold their translations, until the
+ * gather is flushed.
+ *
+ * Return: where it stopped: @end; or before it, when the gather was full or
+ * others should run, or at @addr when there was no table: call again.
+ */
+unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
+				  struct vm_area_struct *vma, pmd_t *pmd,
+				  unsigned long addr, unsigned long end,
+				  struct zap_details *details)
+{
+	struct discard d = {
+		.tlb = tlb, .vma = vma, .details = details,
+		.addr = addr, .end = end,
+	};
+
+	return discard_range(&d, pmd);
+}

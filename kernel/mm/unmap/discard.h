@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Discarding: what one pass over a stretch of a page table keeps in mind.
+ *
+ * The page-table lock is held on entry and return everywhere here, and with
+ * it, since pte_offset_map_lock(), the RCU read lock.
+ */
+#ifndef __MM_UNMAP_DISCARD_H
+#define __MM_UNMAP_DISCARD_H
+
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmzone.h>
+
+#include <asm/tlb.h>
+
+#include "internal.h"
+#include "run.h"
+
+/**
+ * struct rmap_debt - rmap statistics owed for consecutive pages
+ * @folio: counts where all of their folios count
+ * @charge: its memcg_data; the others' is the same
+ * @nid: the node of all
+ * @item: NR_ANON_MAPPED or NR_FILE_MAPPED
+ * @nr: how many pages nothing maps any more
+ *
+ * A folio's memcg stays the same, and alive, while the folio is mapped here
+ * or its page waits in the mmu_gather: the debt is paid before either ends.
+ */
+struct rmap_debt {
+	struct folio *folio;
+	unsigned long charge;
+	int nid;
+	enum node_stat_item item;
+	int nr;
+};
+
+/**
+ * struct discard - one call of zap_pte_range()
+ * @tlb: the gather that pages and addresses go to
+ * @vma: mapped at @addr up to @end at least
+ * @details: what is to stay; null: nothing
+ * @ptep: the entry at hand, of the address @addr
+ * @addr: in user memory
+ * @end: where to stop, in the same table; nearer when the gather is full
+ * @debt: not paid yet
+ * @rss: to be added to the mm's counters
+ * @runs: how many there were, and
+ * @entries: how many entries in them
+ * @force_flush: the TLB must be flushed before the page-table lock is dropped
+ */
+struct discard {
+	struct mmu_gather *tlb;
+	struct vm_area_struct *vma;
+	struct zap_details *details;
+	pte_t *ptep;
+	unsigned long addr, end;
+	struct rmap_debt debt;
+	int rss[NR_MM_COUNTERS];
+	unsigned int runs, entries;
+	bool force_flush;
+};
+
+/* From the entry at hand to the end. */
+static inline unsigned int discard_left(const struct discard *d)
+{
+	return (d->end - d->addr) >> PAGE_SHIFT;
+}
+
+/* Without details all goes; otherwise pages of private memory may have to stay. */
+static inline bool discard_private(const struct discard *d)
+{
+	return !d->details || d->details->even_cows;
+}
+
+static inline bool discard_wanted(const struct discard *d,
+				  const struct folio *folio)
+{
+	return discard_private(d) || !folio_test_anon(folio);
+}
+
+/* A userfaultfd marker goes, or is not left, if nothing is to know of it. */
+static inline bool discard_markers(const struct discard *d)
+{
+	return vma_is_anonymous(d->vma) ||
+	       (d->details && d->details->zap_flags & ZAP_FLAG_DROP_MARKER);
+}
+
+/* Entries that agreed with @pte in userfaultfd's bit were cleared. */
+static inline void discard_leave_markers(struct discard *d, unsigned int nr,
+					 pte_t pte)
+{
+	const struct pte_run run = {
+		.ptep = d->ptep, .addr = d->addr, .nr = nr, .pte = pte,
+	};
+
+	if (!discard_markers(d))
+		unmap_run_leave_markers(d->vma, &run);
+}
+
+/* discard_nonpresent.c: what is not present.  Returns how many entries are done. */
+unsigned int discard_nonpresent(struct discard *d, pte_t pte);
+
+/* discard_rmap.c */
+int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr);
+void discard_pay_debt(struct rmap_debt *debt);
+
+/* Nothing maps @nr pages of this folio any more: the statistics say so later. */
+static __always_inline void discard_owe(struct rmap_debt *debt,
+					struct folio *folio,
+					enum node_stat_item item, int nr)
+{
+	unsigned long charge = compat_charge(folio);
+
+	if (unlikely(charge != debt->charge || folio_nid(folio) != debt->nid ||
+		     item != debt->item)) {
+		discard_pay_debt(debt);
+		*debt = (struct rmap_debt){
+			.folio = folio, .charge = charge,
+			.nid = folio_nid(folio), .item = item,
+		};
+	}
+	debt->nr += nr;
+}
+
+#endif /* __MM_UNMAP_DISCARD_H */

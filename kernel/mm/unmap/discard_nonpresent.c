@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Discarding entries that are not present: swap, migration, device memory,
+ * poison, markers; in runs where they come in runs.
+ */
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "discard.h"
+
+/* Device memory and exclusive entries hold a reference, and rmap the former. */
+static bool drop_device_page(struct discard *d, swp_entry_t entry)
+{
+	struct page *page = pfn_swap_entry_to_page(entry);
+	struct folio *folio = page_folio(page);
+
+	if (!discard_wanted(d, folio))
+		return false;
+	/* Private memory only: userfaultfd does not come into it. */
+	WARN_ON_ONCE(!folio_test_anon(folio));
+	d->rss[mm_counter(folio)]--;
+	if (is_device_private_entry(entry))
+		folio_remove_rmap_pte(folio, page, d->vma);
+	folio_put(folio);
+	return true;
+}
+
+/* The page is migrated meanwhile: its rmap is gone already. */
+static bool drop_migrating(struct discard *d, swp_entry_t entry)
+{
+	struct folio *folio = pfn_swap_entry_folio(entry);
+
+	if (!discard_wanted(d, folio))
+		return false;
+	d->rss[mm_counter(folio)]--;
+	return true;
+}
+
+/* How many equal entries follow: markers and poison of the same kind. */
+static unsigned int equal_entries(const struct discard *d, pte_t pte)
+{
+	unsigned int nr = 1, left = discard_left(d);
+
+	while (nr < left && pte_same(ptep_get(d->ptep + nr), pte))
+		nr++;
+	return nr;
+}
+
+/* Genuine swap entries are private memory. */
+static bool drop_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
+{
+	if (!discard_private(d))
+		return false;
+	d->rss[MM_SWAPENTS] -= nr;
+	free_swap_and_cache_nr(entry, nr);
+	return true;
+}
+
+static bool drop_marker(const struct discard *d, swp_entry_t entry)
+{
+	if (pte_marker_entry_uffd_wp(entry))
+		return discard_markers(d);
+	return discard_private(d);
+}
+
+static bool is_device_page(swp_entry_t entry)
+{
+	return is_device_private_entry(entry) || is_device_exclusive_entry(entry);
+}
+
+/* Whether entries go; @nr of them are like the first. */
+static bool drop(struct discard *d, pte_t pte, unsigned int *nr)
+{
+	swp_entry_t entry = pte_to_swp_entry(pte);
+
+	if (!non_swap_entry(entry)) {
+		*nr = swap_pte_batch(d->ptep, discard_left(d), pte);
+		return drop_swap(d, entry, *nr);
+	}
+	if (is_device_page(entry))
+		return drop_device_page(d, entry);
+	if (is_migration_entry(entry))
+		return drop_migrating(d, entry);
+	if (is_pte_marker_entry(entry)) {
+		*nr = equal_entries(d, pte);
+		return drop_marker(d, entry);
+	}
+	if (is_hwpoison_entry(entry))
+		return discard_private(d);
+	pr_alert("unrecognized swap entry 0x%lx\n", entry.val);
+	WARN_ON_ONCE(1);
+	return true;
+}
+
+/**
+ * discard_nonpresent - discard entries that are not present
+ * @d: at the first
+ * @pte: its value
+ *
+ * Return: how many entries were looked at and cleared, or are to stay.
+ */
+unsigned int discard_nonpresent(struct discard *d, pte_t pte)
+{
+	unsigned int nr = 1;
+
+	if (!drop(d, pte, &nr))
+		return nr;
+	clear_not_present_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
+				    d->tlb->fullmm);
+	if (unlikely(pte_swp_uffd_wp_any(pte)))
+		discard_leave_markers(d, nr, pte);
+	return nr;
+}
