@@ -8,6 +8,8 @@
  * exit-SIZE:     exit of a child that has the memory, measured in its parent from
  *                waking it until it is buried: waking, scheduling and waiting
  *                are in it, about 10,000 instructions
+ * swapped-SIZE:  munmap() of memory that is in swap (zram), every page of it
+ * sparse-4K:     munmap() of a range where one page in 64 was touched
  *
  * Before: every folio has the size asked for, none is mapped by one entry.  After:
  * the range is unmapped, reads as zero, or is no longer anybody's.
@@ -19,6 +21,8 @@
 #include <unistd.h>
 
 #include "workload.h"
+
+#define SPARSE	64UL
 
 static char *populate(size_t len, unsigned long kib)
 {
@@ -34,9 +38,8 @@ static char *populate(size_t len, unsigned long kib)
 	return mem;
 }
 
-static u64 zap_munmap(size_t len, unsigned long kib)
+static u64 unmap_range(char *mem, size_t len)
 {
-	char *mem = populate(len, kib);
 	u64 instructions = measure_begin();
 	unsigned char vec;
 
@@ -46,6 +49,33 @@ static u64 zap_munmap(size_t len, unsigned long kib)
 	if (!mincore(mem, PAGE, &vec) || errno != ENOMEM)
 		fail("the range is still mapped");
 	return instructions;
+}
+
+static u64 zap_munmap(size_t len, unsigned long kib)
+{
+	return unmap_range(populate(len, kib), len);
+}
+
+static u64 zap_swapped(size_t len, unsigned long kib)
+{
+	char *mem = populate(len, kib);
+
+	advise(mem, len, MADV_PAGEOUT);
+	if (take_census(mem, len).pages || count_entries(mem, len) != len / PAGE)
+		fail("not all of it is in swap");
+	return unmap_range(mem, len);
+}
+
+static u64 zap_sparse(size_t len, unsigned long kib)
+{
+	char *mem = map_anon(len);
+
+	thp_only(kib);
+	for (size_t i = 0; i < len; i += SPARSE * PAGE)
+		mem[i] = 1;
+	if (take_census(mem, len).pages != len / PAGE / SPARSE)
+		fail("not one page in %lu is there", SPARSE);
+	return unmap_range(mem, len);
 }
 
 static u64 zap_dontneed(size_t len, unsigned long kib)
@@ -95,13 +125,18 @@ static zap_fn *find_zap(const char *name, const char *size)
 		return zap_exit;
 	if (!strncmp(name, "dontneed-", 9))
 		return zap_dontneed;
-	fail("unknown case %s: expected SIZE, exit-SIZE or dontneed-SIZE", name);
+	if (!strncmp(name, "swapped-", 8))
+		return zap_swapped;
+	if (!strcmp(name, "sparse-4K"))
+		return zap_sparse;
+	fail("unknown case %s: expected SIZE, exit-SIZE, dontneed-SIZE, swapped-SIZE or sparse-4K",
+	     name);
 }
 
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv,
-					   "zap [exit-|dontneed-]4K…2048K [--full] [--mib N]");
+					   "zap [exit-|dontneed-|swapped-|sparse-]4K…2048K [--full] [--mib N]");
 	const size_t len = wanted_size(&req, 256 * MIB, GIB);
 	const char *size = strchr(req.name, '-');
 	zap_fn *zap = find_zap(req.name, size);
@@ -110,6 +145,6 @@ int main(int argc, char **argv)
 
 	settle();
 	instructions = zap(len, kib);
-	report(instructions, len / PAGE);
+	report(instructions, len / PAGE / (zap == zap_sparse ? SPARSE : 1));
 	return 0;
 }

@@ -33,6 +33,8 @@ DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
 #endif
 
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
+void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
+					unsigned long end);
 
 struct mmu_gather;
 struct zap_details;
@@ -49,6 +51,7 @@ unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
 #else
 #define stock_try_to_unmap	try_to_unmap
 #define stock_zap_pte_range	zap_pte_range
+#define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #endif /* CONFIG_UNMAP */
 
 /* Of mm/memory.c, static in the stock kernel; @page may be null. */

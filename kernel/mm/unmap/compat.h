@@ -66,6 +66,16 @@ static inline bool compat_anon_exclusive(const struct page *page)
 	return test_bit(PG_anon_exclusive, &page->flags);
 }
 
+/*
+ * arch_check_zapped_pte() does nothing but warn where there is one, in x86 with
+ * DEBUG_VM: the call is saved without.  Look again when another one appears.
+ */
+static inline void compat_check_zapped(struct vm_area_struct *vma, pte_t pte)
+{
+	if (IS_ENABLED(CONFIG_DEBUG_VM))
+		arch_check_zapped_pte(vma, pte);
+}
+
 /* What a folio is charged to, for comparing: a memcg, or an object of one. */
 static inline unsigned long compat_charge(const struct folio *folio)
 {
@@ -77,26 +87,45 @@ static inline unsigned long compat_charge(const struct folio *folio)
 }
 
 /*
- * Whether so many entries from @ptep on are none: a look at each that is there,
- * but one decision for all where none means no bit but those that do not count.
+ * Whether @nr (4, 8 or 16) entries from @ptep on are none: a look at each, and one
+ * decision for all, where none means no bit but those that do not count.
+ * Elsewhere it is not known in advance: false.
  */
-#ifdef CONFIG_X86_64
-#define COMPAT_NONE_AT_ONCE	8
-static inline bool compat_all_none(const pte_t *ptep)
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+static inline pteval_t compat_four(const pte_t *ptep)
 {
-	pteval_t low = READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
-		       READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
-	pteval_t high = READ_ONCE(ptep[4].pte) | READ_ONCE(ptep[5].pte) |
-			READ_ONCE(ptep[6].pte) | READ_ONCE(ptep[7].pte);
+	return READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
+	       READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
+}
 
-	return pte_none(native_make_pte(low | high));
+static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
+{
+	pteval_t bits = compat_four(ptep);
+
+	if (nr >= 8)
+		bits |= compat_four(ptep + 4);
+	if (nr == 16)
+		bits |= compat_four(ptep + 8) | compat_four(ptep + 12);
+	return pte_none(native_make_pte(bits));
 }
 #else
-#define COMPAT_NONE_AT_ONCE	1
-static inline bool compat_all_none(pte_t *ptep)
+static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 {
-	return pte_none(ptep_get(ptep));
+	return false;
 }
+#endif
+
+/*
+ * From one swap entry to that of the next place, where that is the same number
+ * for all of them (x86-64 keeps the inverted place in bits that are neighbours);
+ * 0: look at each.
+ */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#define COMPAT_SWAP_STEP						\
+	(pte_val(swp_entry_to_pte(swp_entry(0, 1))) -			\
+	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
+#else
+#define COMPAT_SWAP_STEP	0UL
 #endif
 
 /* Such architectures keep something beside an entry: arch_unmap_one(). */

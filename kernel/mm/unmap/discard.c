@@ -58,19 +58,25 @@ static __always_inline bool continues(pte_t pte, pte_t want)
 }
 
 /*
- * Clear the run as it is found, without locked operations: nobody asks for
- * accessed and dirty of anonymous memory that goes away.
+ * Clear the run as it is found, with plain stores.  A locked exchange would differ
+ * in two things only.
  *
- * A load and a plain store may lose a bit that a hardware walker sets in between,
- * which is one of these two; the walker changes a present entry by a locked
- * operation only, so that it cannot bring back what the store has cleared (x86:
- * SDM vol. 3, 4.10.4.1; the bits that Xeon Phi may leak count as none).
- * Nobody else changes an entry: the page-table lock is held, and GUP-fast
- * only reads.  It takes a reference first and then looks whether the entry is
- * still what it was; if the store was not visible by then, the reference was
- * taken before the page's own were dropped, which is a locked operation after
- * the store (in rmap).  The flush in tlb_flush_mmu() orders all stores before
- * it, as they are ordered among each other, by increasing the mm's tlb_gen.
+ * It returns accessed and dirty bits set since the load.  Nobody asks for those of
+ * anonymous memory that goes away: stock clears it without looking at them, too.
+ *
+ * It is a barrier.  Here the locked operation on the mapcount is one, before
+ * anything is freed, and so is the increase of tlb_gen, before any flush.
+ * GUP-fast takes its reference by a locked operation and then reads the entry
+ * again: either it sees the entry gone, or its reference was there before ours
+ * is dropped, and the page stays.
+ *
+ * All others who change entries hold the page-table lock.  Processors, IOMMUs
+ * and hypervisors set accessed and dirty only, in entries that are present,
+ * atomically: they cannot bring back what is gone.  (The one of Xeon Phi that
+ * could leaves two bits, which x86 does not count.)
+ *
+ * "full" is not true: on x86, which alone comes here, it means no more than a plain
+ * store, and page_table_check is told.
  */
 static __always_inline unsigned int clear_as_found(struct discard *d, pte_t pte,
 						   unsigned int limit)
@@ -127,6 +133,7 @@ static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
 {
 	int gone;
 
+	__folio_rmap_sanity_checks(folio, page, nr, RMAP_LEVEL_PTE);
 	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
 		folio_remove_rmap_ptes(folio, page, nr, d->vma);
 	} else {
@@ -157,8 +164,7 @@ static __always_inline void gather(struct discard *d, struct page *page,
 static __always_inline void note_cleared(struct discard *d, unsigned int nr,
 					 pte_t pte)
 {
-	if (IS_ENABLED(CONFIG_DEBUG_VM))
-		arch_check_zapped_pte(d->vma, pte);
+	compat_check_zapped(d->vma, pte);
 	/* Broken, another address is flushed. */
 	tlb_remove_tlb_entries(d->tlb, d->ptep, nr,
 			       unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ? 0 : d->addr);
@@ -259,9 +265,12 @@ static __always_inline unsigned int skip_none(const struct discard *d)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
-	while (nr + COMPAT_NONE_AT_ONCE <= left &&
-	       compat_all_none(d->ptep + nr))
-		nr += COMPAT_NONE_AT_ONCE;
+	while (nr + 16 <= left && compat_all_none(d->ptep + nr, 16))
+		nr += 16;
+	if (nr + 8 <= left && compat_all_none(d->ptep + nr, 8))
+		nr += 8;
+	if (nr + 4 <= left && compat_all_none(d->ptep + nr, 4))
+		nr += 4;
 	while (nr < left && pte_none(ptep_get(d->ptep + nr)))
 		nr++;
 	return nr;
@@ -342,8 +351,8 @@ static unsigned long discard_range(struct discard *d, pmd_t *pmd)
  * @details: what is to stay; null: nothing
  *
  * The mmap lock, or the rmap lock of the file, is held; the page-table lock is
- * taken.  Pages are in use, and TLBs may hold their translations, until the
- * gather is flushed.
+ * taken.  TLBs may hold translations until the gather is flushed, and pages wait
+ * for that in it where the architecture lets them.
  *
  * Return: where it stopped: @end; or before it, when the gather was full or
  * others should run, or at @addr when there was no table: call again.

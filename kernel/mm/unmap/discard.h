@@ -20,17 +20,18 @@
 
 /**
  * struct rmap_debt - rmap statistics owed for consecutive pages
- * @folio: counts where all of their folios count
- * @charge: its memcg_data; the others' is the same
+ * @lruvec: where all of them count; null if they are charged to nobody
+ * @charge: memcg_data of all of their folios
  * @nid: the node of all
  * @item: NR_ANON_MAPPED or NR_FILE_MAPPED
  * @nr: how many pages nothing maps any more
  *
- * A folio's memcg stays the same, and alive, while the folio is mapped here
- * or its page waits in the mmu_gather: the debt is paid before either ends.
+ * What is owed does not depend on the folios: once nothing maps them, they may be
+ * charged to another, or freed (s390), before the debt is paid.  The lruvec
+ * stays as long as the RCU read lock is held.
  */
 struct rmap_debt {
-	struct folio *folio;
+	struct lruvec *lruvec;
 	unsigned long charge;
 	int nid;
 	enum node_stat_item item;
@@ -63,7 +64,7 @@ struct discard {
 	bool force_flush;
 };
 
-/* From the entry at hand to the end. */
+/* Law 2: from the entry at hand to the end of table and VMA. */
 static inline unsigned int discard_left(const struct discard *d)
 {
 	return (d->end - d->addr) >> PAGE_SHIFT;
@@ -105,6 +106,8 @@ unsigned int discard_nonpresent(struct discard *d, pte_t pte);
 
 /* discard_rmap.c */
 int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr);
+void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
+		       enum node_stat_item item);
 void discard_pay_debt(struct rmap_debt *debt);
 
 /* Nothing maps @nr pages of this folio any more: the statistics say so later. */
@@ -112,16 +115,9 @@ static __always_inline void discard_owe(struct rmap_debt *debt,
 					struct folio *folio,
 					enum node_stat_item item, int nr)
 {
-	unsigned long charge = compat_charge(folio);
-
-	if (unlikely(charge != debt->charge || folio_nid(folio) != debt->nid ||
-		     item != debt->item)) {
-		discard_pay_debt(debt);
-		*debt = (struct rmap_debt){
-			.folio = folio, .charge = charge,
-			.nid = folio_nid(folio), .item = item,
-		};
-	}
+	if (unlikely(!debt->nr || compat_charge(folio) != debt->charge ||
+		     folio_nid(folio) != debt->nid || item != debt->item))
+		discard_open_debt(debt, folio, item);
 	debt->nr += nr;
 }
 

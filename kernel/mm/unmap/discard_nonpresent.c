@@ -7,6 +7,7 @@
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
 #include <linux/swap.h>
+#include <linux/swap_cgroup.h>
 #include <linux/swapops.h>
 
 #include "discard.h"
@@ -39,13 +40,36 @@ static bool drop_migrating(struct discard *d, swp_entry_t entry)
 	return true;
 }
 
-/* How many equal entries follow: markers and poison of the same kind. */
+/* How many equal entries follow: markers know of no place. */
 static unsigned int equal_entries(const struct discard *d, pte_t pte)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
 	while (nr < left && pte_same(ptep_get(d->ptep + nr), pte))
 		nr++;
+	return nr;
+}
+
+/*
+ * How many entries follow, of consecutive places charged to the same memcg: they
+ * are freed, and uncharged, together.
+ */
+static unsigned int swap_run(const struct discard *d, pte_t pte)
+{
+	swp_entry_t entry = pte_to_swp_entry(pte);
+	unsigned int nr = 1, left = discard_left(d);
+	unsigned short id;
+
+	if (!COMPAT_SWAP_STEP)
+		return swap_pte_batch(d->ptep, left, pte);
+	id = lookup_swap_cgroup_id(entry);
+	for (; nr < left; nr++) {
+		pte = __pte(pte_val(pte) + COMPAT_SWAP_STEP);
+		entry.val++;
+		if (!pte_same(ptep_get(d->ptep + nr), pte) ||
+		    lookup_swap_cgroup_id(entry) != id)
+			break;
+	}
 	return nr;
 }
 
@@ -59,13 +83,6 @@ static bool drop_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 	return true;
 }
 
-static bool drop_marker(const struct discard *d, swp_entry_t entry)
-{
-	if (pte_marker_entry_uffd_wp(entry))
-		return discard_markers(d);
-	return discard_private(d);
-}
-
 static bool is_device_page(swp_entry_t entry)
 {
 	return is_device_private_entry(entry) || is_device_exclusive_entry(entry);
@@ -77,18 +94,18 @@ static bool drop(struct discard *d, pte_t pte, unsigned int *nr)
 	swp_entry_t entry = pte_to_swp_entry(pte);
 
 	if (!non_swap_entry(entry)) {
-		*nr = swap_pte_batch(d->ptep, discard_left(d), pte);
+		*nr = swap_run(d, pte);
 		return drop_swap(d, entry, *nr);
 	}
 	if (is_device_page(entry))
 		return drop_device_page(d, entry);
 	if (is_migration_entry(entry))
 		return drop_migrating(d, entry);
-	if (is_pte_marker_entry(entry)) {
+	if (pte_marker_entry_uffd_wp(entry)) {
 		*nr = equal_entries(d, pte);
-		return drop_marker(d, entry);
+		return discard_markers(d);
 	}
-	if (is_hwpoison_entry(entry))
+	if (is_hwpoison_entry(entry) || is_poisoned_swp_entry(entry))
 		return discard_private(d);
 	pr_alert("unrecognized swap entry 0x%lx\n", entry.val);
 	WARN_ON_ONCE(1);

@@ -30,9 +30,6 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 	struct page *end = page + nr;
 	int last = 0, left;
 
-	VM_WARN_ON_ONCE_FOLIO(folio_test_hugetlb(folio), folio);
-	VM_WARN_ON_ONCE_FOLIO(page_folio(end - 1) != folio, folio);
-
 	atomic_sub(nr, &folio->_large_mapcount);
 	for (; page < end; page++)
 		last += atomic_add_negative(-1, &page->_mapcount);
@@ -46,6 +43,24 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 	if (left)
 		note_partly_mapped(folio);
 	return last;
+}
+
+/**
+ * discard_open_debt - begin to owe for pages that count elsewhere
+ * @debt: what is owed so far is paid
+ * @folio: was mapped a moment ago
+ * @item: what it counts as
+ */
+void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
+		       enum node_stat_item item)
+{
+	struct mem_cgroup *memcg = folio_memcg(folio);
+
+	discard_pay_debt(debt);
+	debt->lruvec = memcg ? mem_cgroup_lruvec(memcg, folio_pgdat(folio)) : NULL;
+	debt->charge = compat_charge(folio);
+	debt->nid = folio_nid(folio);
+	debt->item = item;
 }
 
 /**
@@ -63,5 +78,8 @@ void discard_pay_debt(struct rmap_debt *debt)
 	if (unmap_sabotaged(UNMAP_SABOTAGE_STATISTICS))
 		nr--;
 	debt->nr = 0;
-	__lruvec_stat_mod_folio(debt->folio, debt->item, -nr);
+	if (debt->lruvec)
+		__mod_lruvec_state(debt->lruvec, debt->item, -nr);
+	else
+		__mod_node_page_state(NODE_DATA(debt->nid), debt->item, -nr);
 }

@@ -92,6 +92,9 @@ TEST_F(control, shows)
 	ASSERT_EQ(0, write_error(ENABLED, "1"));
 	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
 	EXPECT_STREQ("0x0001\n", text);
+	ASSERT_EQ(0, write_error(ENABLED, "y"));
+	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
+	EXPECT_STREQ("0x0003\n", text);
 	ASSERT_EQ(0, write_error(ENABLED, "0"));
 	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
 	EXPECT_STREQ("0x0000\n", text);
@@ -103,13 +106,13 @@ TEST_F(control, accepts)
 		const char *text;
 		long on;
 	} cases[] = {
-		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 1 }, { "N\n", 0 }, { "Y\n", 1 },
-		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "1\n", 1 },
+		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 3 }, { "N\n", 0 }, { "Y\n", 3 },
+		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		EXPECT_EQ(0, write_error(ENABLED, cases[i].text));
-		EXPECT_EQ(cases[i].on, read_field(ENABLED, "") & 1) {
+		EXPECT_EQ(cases[i].on, read_field(ENABLED, "")) {
 			TH_LOG("after writing '%s'", cases[i].text);
 		}
 	}
@@ -118,7 +121,7 @@ TEST_F(control, accepts)
 TEST_F(control, refuses)
 {
 	static const char * const texts[] = {
-		"maybe", "-1", "0x10000", "1 1", "1x", "99999999999", "x"
+		"maybe", "-1", "4", "0x10000", "1 1", "1x", "99999999999", "x"
 	};
 
 	ASSERT_EQ(0, write_error(ENABLED, "1"));

@@ -267,7 +267,7 @@ TEST_F_TIMEOUT(kept, bounded, 600)
 	runs = unmap_stat("evict_runs");
 	on = median_of_three(_metadata);
 	runs = unmap_stat("evict_runs") - runs;
-	ASSERT_TRUE(switch_evict(false));
+	ASSERT_TRUE(switch_all(false));
 	off = median_of_three(_metadata);
 	TH_LOG("one folio in runs of one: %lld ns, stock %lld ns", on, off);
 	EXPECT_EQ(3 * 512, runs);

@@ -110,7 +110,7 @@ long long status_pages(const char *name)
 
 static long long switch_before = -1;
 
-bool switch_evict(bool on)
+bool switch_all(bool on)
 {
 	long long mask = read_field(UNMAP_SYSFS "enabled", "");
 
@@ -118,7 +118,7 @@ bool switch_evict(bool on)
 		return !on;	/* a kernel without the subsystem is always off */
 	if (switch_before < 0)
 		switch_before = mask;
-	mask = on ? mask | UNMAP_EVICT : mask & ~UNMAP_EVICT;
+	mask = on ? UNMAP_ALL : 0;
 	return write_number(UNMAP_SYSFS "enabled", mask) &&
 	       read_field(UNMAP_SYSFS "enabled", "") == mask;
 }
@@ -523,7 +523,7 @@ const char *begin(unsigned long kib, bool on)
 {
 	if (access("/proc/kpageflags", R_OK))
 		return "needs root and CONFIG_PROC_PAGE_MONITOR";
-	if (!switch_evict(on))
+	if (!switch_all(on))
 		return "this kernel cannot switch mm/unmap on";
 	if (!folio_size_set(kib)) {
 		end();

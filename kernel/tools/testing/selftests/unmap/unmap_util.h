@@ -25,6 +25,8 @@
 
 #define UNMAP_SYSFS	"/sys/kernel/mm/unmap/"
 #define UNMAP_EVICT	1UL
+#define UNMAP_DISCARD	2UL
+#define UNMAP_ALL	(UNMAP_EVICT | UNMAP_DISCARD)
 
 /* /proc/self/pagemap */
 #define PM_SOFT_DIRTY	BIT_ULL(55)
@@ -50,8 +52,8 @@ long long vmstat(const char *name);
 /* A "Name: N kB" line of /proc/self/status, in pages. */
 long long status_pages(const char *name);
 
-/* The switch: false when the kernel under test cannot be put in that position. */
-bool switch_evict(bool on);
+/* The switch, all of it: false when this kernel cannot be put in that position. */
+bool switch_all(bool on);
 void switch_restore(void);
 long long unmap_stat(const char *name);
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Freed swap entries take their shadows along: where a page was evicted to, the
+ * swap cache remembers when.  A run of entries loses them in a few stores.
+ */
+#include <linux/minmax.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/unmap.h>
+#include <linux/xarray.h>
+
+#include "../swap.h"
+#include "internal.h"
+
+/* One store clears so many slots: a power of two, aligned, less than a node. */
+static unsigned int store_order(unsigned long index, unsigned long nr)
+{
+	unsigned int order = min_t(unsigned int, ilog2(nr), XA_CHUNK_SHIFT - 1);
+
+	return index ? min_t(unsigned int, order, __ffs(index)) : order;
+}
+
+/* A page that is in the swap cache, or on its way there, must stay. */
+static bool only_shadows(struct xa_state *xas, unsigned long last)
+{
+	void *old;
+
+	xas_for_each(xas, old, last) {
+		if (!xa_is_value(old))
+			return false;
+	}
+	return true;
+}
+
+static void erase(struct xa_state *xas, unsigned long index, unsigned long nr)
+{
+	unsigned int order;
+
+	for (; nr; index += 1UL << order, nr -= 1UL << order) {
+		order = store_order(index, nr);
+		xas_set_order(xas, index, order);
+		xas_store(xas, NULL);
+	}
+}
+
+/* All of the range lies in one of the address spaces that a device is cut into. */
+static bool clear_shadows(swp_entry_t entry, unsigned long nr)
+{
+	struct address_space *mapping = swap_address_space(entry);
+	unsigned long index = swap_cache_index(entry);
+	XA_STATE(xas, &mapping->i_pages, index);
+	bool done;
+
+	xas_set_update(&xas, workingset_update_node);
+	xa_lock_irq(&mapping->i_pages);
+	done = only_shadows(&xas, index + nr - 1);
+	if (done)
+		erase(&xas, index, nr);
+	xa_unlock_irq(&mapping->i_pages);
+	return done;
+}
+
+/**
+ * clear_shadow_from_swap_cache - forget when the pages of swap entries were evicted
+ * @type: the device
+ * @begin: the first entry's offset
+ * @end: the last one's
+ *
+ * The entries are being freed: nobody uses them, and the caller keeps the device.
+ */
+void clear_shadow_from_swap_cache(int type, unsigned long begin,
+				  unsigned long end)
+{
+	if (unmap_enabled(UNMAP_BIT_DISCARD) &&
+	    IS_ENABLED(CONFIG_XARRAY_MULTI) && begin < end &&
+	    !((begin ^ end) >> SWAP_ADDRESS_SPACE_SHIFT) &&
+	    clear_shadows(swp_entry(type, begin), end - begin + 1))
+		return;
+	stock_clear_shadow_from_swap_cache(type, begin, end);
+}
