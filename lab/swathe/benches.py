@@ -77,7 +77,7 @@ BENCHES = (
     ),
     Bench(
         "swapout",
-        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram (zeroes, random) or XFS, by folio size",
+        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram (zeroes, random) or XFS, by size",
         ("4K", "16K", "64K", "1024K", "4K-random", "64K-random", "4K-xfs", "64K-xfs"),
         "allocating and filling the pages, swapping them in again",
         sized=True,

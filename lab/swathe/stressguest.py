@@ -53,7 +53,7 @@ disturb() { # SEED
 	n=$1
 	while :; do
 		n=$(((n * 1103515245 + 12345) % 2147483648))
-		[ @FLIP@ = 0 ] || echo $((n / 65536 % 4 > 0)) >$REAL/enabled
+		[ @FLIP@ = 0 ] || echo $((n / 65536 % 4)) >$REAL/enabled
 		n=$(((n * 1103515245 + 12345) % 2147483648))
 		case $((n / 65536 % 6)) in
 		0) echo 1 ;; 1) echo 3 ;; 2) echo 16 ;; 3) echo 100 ;; *) echo 512 ;;
@@ -76,7 +76,7 @@ sample before
 disturb @SEED@ &
 report stress run -- inside @COMMAND@
 kill $!
-echo 1 >$REAL/enabled
+echo y >$REAL/enabled
 echo 512 >$REAL/max_run
 sleep 1
 echo 1G >$GROUP/memory.reclaim 2>/dev/null

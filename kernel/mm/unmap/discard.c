@@ -255,6 +255,8 @@ static __always_inline unsigned int discard_present(struct discard *d, pte_t pte
 		nr = discard_anon(d, pte, folio, page, true);
 	else
 		nr = discard_anon(d, pte, folio, page, false);
+	VM_WARN_ON_ONCE((d->addr ^ (d->addr + nr * PAGE_SIZE - 1)) & PMD_MASK);
+	VM_WARN_ON_ONCE(d->addr + nr * PAGE_SIZE > d->vma->vm_end);
 	d->runs++;
 	d->entries += nr;
 	return nr;

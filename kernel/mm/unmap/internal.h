@@ -4,9 +4,11 @@
  *
  * A RUN is a stretch of consecutive entries in one page table that map
  * consecutive pages of one folio and agree in every bit that must survive.
- * To EVICT is to unmap for reclaim: the page may come back.  A LEFTOVER is
- * what an entry holds after its page went: nothing, a userfaultfd marker, a
- * swap entry, or a poison entry.
+ * To EVICT is to unmap for reclaim: the page may come back.  To DISCARD is to
+ * unmap because the range goes away: nobody asks for write permission and
+ * soft-dirty any more, so its runs may differ in them.  A LEFTOVER is what an
+ * entry holds after its page went: nothing, a userfaultfd marker, a swap entry,
+ * or a poison entry.
  *
  * LAWS
  *
@@ -15,9 +17,10 @@
  *    written out or freed while a TLB can still reach it: reclaim flushes
  *    what was deferred before it does either.  unmap_run_clear() does the
  *    first two together; unmap_run_retire() asserts that the entries are gone.
+ *    What is discarded waits in the mmu_gather for its flush.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
- *    Asserted in unmap_run_clear().
+ *    Asserted in unmap_run_clear() and in discard_present().
  *
  * 3. Put back exactly.  A run that cannot be unmapped gets its entries back:
  *    none gains write permission, none gains or loses soft-dirty or
@@ -28,7 +31,8 @@
  * 4. Account as you go.  What was unmapped before a failure is fully
  *    accounted (rss, rmap, references) before the failure is returned.
  *    Holds by construction: unmap_run_retire() does all of it for one run,
- *    and no run starts before the last one was retired or put back.
+ *    and no run starts before the last one was retired or put back.  When
+ *    discarding, settle_accounts() does it for all before the lock is dropped.
  *
  * 5. Lazyfree.  Clear; smp_mb(); read the reference count; smp_rmb(); read
  *    dirty.  An unexpected reference is not "dirty": the folio stays lazyfree
