@@ -155,15 +155,30 @@ void scene_drop(struct scene *scene)
 		close(scene->fd);
 }
 
+#define WRITE_PASSES	20
+
+static void reclaim_once(const struct scene *scene)
+{
+	if (scene->kind == ANON || scene->kind == SHMEM)
+		reclaim_all(2 * scene->len);
+	else
+		reclaim_file(2 * scene->len);
+}
+
+/* The flusher may have begun to write: such folios are spared until that is over. */
+static bool is_written(const struct scene *scene)
+{
+	return scene->kind == FILE_SHARED && count_pages(scene->mem, scene->len, PM_PRESENT);
+}
+
 /* What was used a moment ago would be spared. */
 void scene_reclaim(const struct scene *scene)
 {
 	write_text("/proc/self/clear_refs", "1");
-	for (int pass = 0; pass < 2; pass++) {
-		if (scene->kind == ANON || scene->kind == SHMEM)
-			reclaim_all(2 * scene->len);
-		else
-			reclaim_file(2 * scene->len);
+	for (int pass = 0; pass < 2 || (pass < WRITE_PASSES && is_written(scene)); pass++) {
+		if (pass >= 2)
+			usleep(100000);
+		reclaim_once(scene);
 	}
 }
 
