@@ -87,7 +87,7 @@ static inline unsigned long compat_charge(const struct folio *folio)
 }
 
 /*
- * Whether @nr (4, 8 or 16) entries from @ptep on are none: a look at each, and one
+ * Whether @nr (4 or 8) entries from @ptep on are none: a look at each, and one
  * decision for all, where none means no bit but those that do not count.
  * Elsewhere it is not known in advance: false.
  */
@@ -102,10 +102,8 @@ static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 {
 	pteval_t bits = compat_four(ptep);
 
-	if (nr >= 8)
+	if (nr == 8)
 		bits |= compat_four(ptep + 4);
-	if (nr == 16)
-		bits |= compat_four(ptep + 8) | compat_four(ptep + 12);
 	return pte_none(native_make_pte(bits));
 }
 #else

@@ -267,9 +267,7 @@ static __always_inline unsigned int skip_none(const struct discard *d)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
-	while (nr + 16 <= left && compat_all_none(d->ptep + nr, 16))
-		nr += 16;
-	if (nr + 8 <= left && compat_all_none(d->ptep + nr, 8))
+	while (nr + 8 <= left && compat_all_none(d->ptep + nr, 8))
 		nr += 8;
 	if (nr + 4 <= left && compat_all_none(d->ptep + nr, 4))
 		nr += 4;
@@ -304,6 +302,8 @@ static void settle_accounts(struct discard *d)
 {
 	int i;
 
+	if (!d->entries && !d->others)
+		return;
 	discard_pay_debt(&d->debt);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (d->rss[i])
@@ -364,10 +364,19 @@ unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
 				  unsigned long addr, unsigned long end,
 				  struct zap_details *details)
 {
-	struct discard d = {
-		.tlb = tlb, .vma = vma, .details = details,
-		.addr = addr, .end = end,
-	};
+	struct discard d __uninitialized;
 
+	/* Many calls find next to nothing: clearing all of it would be felt. */
+	d.tlb = tlb;
+	d.vma = vma;
+	d.details = details;
+	d.addr = addr;
+	d.end = end;
+	d.debt.nr = 0;
+	memset(d.rss, 0, sizeof(d.rss));
+	d.runs = 0;
+	d.entries = 0;
+	d.others = false;
+	d.force_flush = false;
 	return discard_range(&d, pmd);
 }

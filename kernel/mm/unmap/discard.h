@@ -49,7 +49,8 @@ struct rmap_debt {
  * @debt: not paid yet
  * @rss: to be added to the mm's counters
  * @runs: how many there were, and
- * @entries: how many entries in them
+ * @entries: how many entries in them, all of present pages that count
+ * @others: whether there were entries that are not present
  * @force_flush: the TLB must be flushed before the page-table lock is dropped
  */
 struct discard {
@@ -61,6 +62,7 @@ struct discard {
 	struct rmap_debt debt;
 	int rss[NR_MM_COUNTERS];
 	unsigned int runs, entries;
+	bool others;
 	bool force_flush;
 };
 

@@ -123,6 +123,7 @@ unsigned int discard_nonpresent(struct discard *d, pte_t pte)
 {
 	unsigned int nr = 1;
 
+	d->others = true;
 	if (!drop(d, pte, &nr))
 		return nr;
 	clear_not_present_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
