@@ -27,6 +27,7 @@ LIMIT = "192M"
 # Not implemented here, or not enough of something: nothing was found to be wrong.
 HARMLESS = (3, 4)
 # The last argument of a short run.
+RARE = (1, 8, 64)
 WARM = {"stress-ng": "4s", "memx": "0.05"}
 
 # In KiB, how much more may be in use afterwards. 192 MiB come and go many times a second.
@@ -108,8 +109,12 @@ def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:
 
 
 def memx(seed: int, seconds: int, cpus: int) -> list[str]:
-    minutes = f"{seconds / 60:.2f}"
-    return ["memx", "--seed", str(seed), "--procs", str(max(2, cpus)), "--minutes", minutes]
+    """What is slow is done at every turn, seldom, or hardly ever: then there are many turns."""
+    rare, minutes = RARE[seed % len(RARE)], f"{seconds / 60:.2f}"
+    return [
+        "memx", "--seed", str(seed), "--rare", str(rare), "--procs", str(max(2, cpus)),
+        "--minutes", minutes,
+    ]  # fmt: skip
 
 
 def job(command: Sequence[str], seed: int, files: Mapping[str, Path], flip: bool) -> initramfs.Job:
