@@ -66,3 +66,9 @@ def test_success_needs_a_pass(count: Count, ok: bool) -> None:
 
 def test_last_line() -> None:
     assert str(Count(3, 2, 1)) == "3 passed, 2 failed, 1 skipped"
+
+
+def test_what_does_not_hold_is_the_reason() -> None:
+    text = "1..2\n# a.c:5: turns is 1 instead of 2\n# a.c:9: later\nnot ok 1 a\nnot ok 2 b\n"
+    details = [test.detail for test in tap.parse(text, "guest")]
+    assert details == ["a.c:5: turns is 1 instead of 2", ""]

@@ -13,6 +13,8 @@ from enum import Enum
 
 LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
 PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
+# What a test says that does not hold, before its result.
+REASON = re.compile(r"^# (\S+\.c:\d+:.*)$")
 BAIL = re.compile(r"^Bail out!\s*(.*)$")
 
 
@@ -65,6 +67,7 @@ class Reader:
         self.levels = [Level(0)]
         self.tests: list[Test] = []
         self.skip_all: str | None = None
+        self.reason = ""
 
     def fail(self, name: str, detail: str) -> None:
         self.tests.append(Test(f"{self.prefix}: {name}", Verdict.FAILED, detail))
@@ -91,9 +94,11 @@ class Reader:
         verdict = verdict_of(bool(match["not"]), directive)
         full = f"{self.prefix}: {name or match['number']}"
         if not children:
-            self.tests.append(Test(full, verdict, directive))
+            reason = self.reason if verdict is Verdict.FAILED else ""
+            self.tests.append(Test(full, verdict, directive or reason))
         elif verdict is Verdict.FAILED and self.failed() == children[0].failed_before:
             self.tests.append(Test(full, verdict, "the suite failed, its tests did not"))
+        self.reason = ""
 
     def failed(self) -> int:
         return sum(test.verdict is Verdict.FAILED for test in self.tests)
@@ -108,6 +113,8 @@ class Reader:
             self.result(match)
         elif match := BAIL.match(line):
             self.fail("bail out", match[1])
+        elif match := REASON.match(line):
+            self.reason = self.reason or match[1]
 
     def end(self) -> list[Test]:
         while self.levels:

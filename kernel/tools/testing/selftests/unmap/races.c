@@ -123,13 +123,22 @@ static void *come_and_go(void *arg)
 	long *turns = arg;
 
 	use_cpu(0);
-	for (time_t end = time(NULL) + SECONDS; time(NULL) < end; (*turns)++) {
+	for (time_t end = time(NULL) + SECONDS; time(NULL) < end || *turns < 2; (*turns)++) {
 		int cpu = 1 + *turns % (nr_cpus() - 1);
 
 		if (!set_online(cpu, false) || !set_online(cpu, true))
 			return (void *)1;
 	}
 	return NULL;
+}
+
+/* On a busy host a CPU may get its first turn late. */
+static bool all_had_turns(const struct user *users, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		if (READ_ONCE(users[i].rounds) < 2)
+			return false;
+	return true;
 }
 
 static bool hotplug(struct scene *scene)
@@ -149,7 +158,7 @@ static bool hotplug(struct scene *scene)
 		CHECK(!pthread_create(&users[i].thread, NULL, use, &users[i]));
 	}
 	CHECK(!pthread_create(&hotplugger, NULL, come_and_go, &turns));
-	for (time_t end = time(NULL) + SECONDS; time(NULL) < end;)
+	for (time_t end = time(NULL) + SECONDS; time(NULL) < end || !all_had_turns(users, nr);)
 		madvise(scene->mem, LEN, MADV_PAGEOUT);
 	pthread_join(hotplugger, &failed);
 	WRITE_ONCE(stop, true);
