@@ -23,18 +23,18 @@ SABOTAGE = OVERLAY / "mm/unmap/sabotage.c"
 WAY = re.compile(r'^\t\[UNMAP_SABOTAGE_\w+\]\s*= "(\w+)",$', re.MULTILINE)
 NONE = "none"
 KUNIT = "kunit"
-# What memx cannot see, and why.
+# What memx cannot see, why, and what does: a program, and which of its tests.
 OTHERS = {
     # The memory stays, and stays right: only its size is wrong.
     "extra_ref": "putback",
     # What lies behind a table does not continue a run by chance.
     "table_end": KUNIT,
     # Two pages of a run differ in it only after a fork that one of them was kept from.
-    "exclusive": "swap",
+    "exclusive": "swap -t exclusive",
     # No byte is lost, only room in swap.
-    "swap_leak": "swap",
+    "swap_leak": "swap -t content",
     # Counters may be off by what CPUs hold back: it takes many rounds to tell.
-    "statistics": "discard",
+    "statistics": "discard -t statistics",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5
@@ -115,10 +115,11 @@ def job(way: str, seed: int, programs: dict[str, Path]) -> initramfs.Job:
         return initramfs.Job(["/bin/sh", "/seeded.sh"], {}, {"/seeded.sh": sections.script(lines)})
     minutes = QUIET_MINUTES if way == NONE else MINUTES
     options = f" --seed {seed} --procs 2 --minutes {minutes}" if by == "memx" else ""
+    program = by.split()[0]
     return initramfs.Job(
         ["/bin/sh", "/seeded.sh"],
-        {f"/bin/{by}": programs[by]},
-        {"/seeded.sh": sections.script([f"report guest {by} -- {by}{options}"])},
+        {f"/bin/{program}": programs[program]},
+        {"/seeded.sh": sections.script([f"report guest {program} -- {by}{options}"])},
     )
 
 
