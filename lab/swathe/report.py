@@ -7,7 +7,7 @@ network; the same text is beside it as Markdown, its plots as SVG files.
 
     ./swathe report                             build/report/index.html and report.md
     ./swathe report out.json --out /tmp/page    figures of "./swathe bench --json out.json"
-    ./swathe report --record evict-6.12         docs/results/evict-6.12.json and .md
+    ./swathe report --record discard-6.12       docs/results/discard-6.12.json and .md
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Found:
 
 def record_name(text: str) -> str:
     if not NAME.fullmatch(text) or text.endswith((".json", ".md")):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name for a run: say evict-6.12, say")
+        raise argparse.ArgumentTypeError(f"{text!r} is no name for a run: say discard-6.12, say")
     return text
 
 

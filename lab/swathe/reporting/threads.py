@@ -74,7 +74,11 @@ THREADS = (
         (
             Part(
                 "zap", "Unmapping, by folio size", "munmap()",
-                groups={"dontneed-": "MADV_DONTNEED", "exit-": "exit"},
+                groups={
+                    "dontneed-": "MADV_DONTNEED", "exit-": "exit",
+                    "swapped-": "munmap() of memory in swap",
+                    "sparse-": "munmap(), one page in 64 touched",
+                },
                 by_folio=True, by_size=("64K",), profiles=("4K", "64K"),
             ),
         ),
