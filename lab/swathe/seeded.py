@@ -136,7 +136,7 @@ def attempt(built: build.Result, task: initramfs.Job, way: str, cpus: int) -> Fi
     except vm.Stopped:
         pass
     except VmLost as error:
-        lost = str(error)
+        lost = str(error).split("; its console")[0]  # whose path is nobody else's
         watch.ended = time.monotonic()
     return conclude(way, watch, lost)
 
