@@ -7,7 +7,8 @@
  * mixed          tables with entries of every kind, pieces of any size (seed printed)
  * statistics     anon, file_mapped and shmem of the control group fall by what went (law 4)
  * exits          a process that ends leaves no counter behind (law 4)
- * dirty          what was written through a mapping that went is in the file
+ * dirty          what was written through a mapping that went is in the file (which knows
+ *                since the write fault: the entry's own dirty bit is not tested)
  * twice          a folio mapped in two places goes from one of them only
  * mlocked        MADV_DONTNEED_LOCKED takes locked pages off the count of locked ones
  * uffd_wp        shmem stays write-protected when it is discarded, page by page
