@@ -8,6 +8,9 @@ from dataclasses import dataclass
 # A line in column 0 that names something and opens a parenthesis: a function's
 # head or its declaration. Labels, macros and comments do not look like that.
 HEAD = re.compile(r"^(?!#|/|\s)[A-Za-z_][\w\s*]*?\b(\w+)\s*\(")
+# The same with its type in the line before.
+TYPE = re.compile(r"^[A-Za-z_][\w\s*]*$")
+NAME = re.compile(r"^(\w+)\(")
 PREFIX = "stock_"
 
 
@@ -47,12 +50,13 @@ class Shape:
 
 def owners(lines: list[str]) -> list[str]:
     """For each line the function it belongs to, as far as its looks tell."""
-    found, current = [], ""
+    found, current, before = [], "", ""
     for line in lines:
-        match = HEAD.match(line)
+        match = HEAD.match(line) or (TYPE.match(before) and NAME.match(line))
         if match:
             current = match[1]
         found.append(current)
+        before = line
     return found
 
 

@@ -10,6 +10,7 @@
 #define _LINUX_UNMAP_H
 
 #include <linux/jump_label.h>
+#include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/rmap.h>
 
@@ -21,6 +22,7 @@
 enum unmap_bit {
 	UNMAP_BIT_EVICT,
 	UNMAP_BIT_DISCARD,
+	UNMAP_BIT_TABLES = 3,
 	NR_UNMAP_BITS,
 };
 
@@ -39,20 +41,114 @@ void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 struct mmu_gather;
 struct zap_details;
 
-unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
-				  struct vm_area_struct *vma, pmd_t *pmd,
+unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
+				  struct vm_area_struct *vma, pud_t *pud,
 				  unsigned long addr, unsigned long end,
 				  struct zap_details *details);
 
 /* Of mm/memory.c, where the stock function is static, called once, and inlined. */
-#define zap_pte_range(...)						\
+#define zap_pmd_range(...)						\
 	(unmap_enabled(UNMAP_BIT_DISCARD) ?				\
-	 unmap_zap_pte_range(__VA_ARGS__) : stock_zap_pte_range(__VA_ARGS__))
+	 unmap_zap_pmd_range(__VA_ARGS__) : stock_zap_pmd_range(__VA_ARGS__))
 #else
 #define stock_try_to_unmap	try_to_unmap
-#define stock_zap_pte_range	zap_pte_range
+#define stock_zap_pmd_range	zap_pmd_range
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #endif /* CONFIG_UNMAP */
+
+/*
+ * Empty page tables are given back while stock code runs: what it needs to see
+ * that, or to help with it.  See mm/unmap/table_readers.c and tables_kept.c.
+ */
+#ifdef CONFIG_UNMAP_TABLES
+#define unmap_tables_may_go()	true
+
+void stock_try_to_unmap_flush(void);
+
+pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
+			     unsigned long addr, spinlock_t **ptlp,
+			     spinlock_t *held);
+pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
+			    unsigned long addr, spinlock_t **ptlp);
+bool unmap_table_gone(pte_t *pte);
+bool unmap_table_missed(pmd_t *pmd);
+bool unmap_is_table(pmd_t *pmd);
+spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml);
+
+void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
+			unsigned long end);
+void unmap_tables_left(struct mm_struct *mm, unsigned long start,
+		       unsigned long end);
+void unmap_tables_exit(struct mm_struct *mm);
+
+/* That of <linux/mm.h> takes a table that has gone for a lack of memory. */
+#undef pte_alloc_map_lock
+#define pte_alloc_map_lock	unmap_alloc_map_lock
+
+/* One look: of two, the second may find none what was a table in the first. */
+static inline int unmap_none_or_clear_bad(pmd_t *pmd)
+{
+	pmd_t pmdval = pmdp_get_lockless(pmd);
+
+	if (pmd_none(pmdval))
+		return 1;
+	if (likely(!pmd_bad(pmdval)))
+		return 0;
+	pmd_clear_bad(pmd);
+	return 1;
+}
+
+#define pmd_none_or_clear_bad	unmap_none_or_clear_bad
+#else
+#define unmap_tables_may_go()	false
+#define stock_try_to_unmap_flush	try_to_unmap_flush
+
+static inline pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
+					   unsigned long addr, spinlock_t **ptlp,
+					   spinlock_t *held)
+{
+	pte_t *pte = pte_offset_map_nolock(mm, pmd, addr, ptlp);
+
+	if (pte && *ptlp != held)
+		spin_lock_nested(*ptlp, SINGLE_DEPTH_NESTING);
+	return pte;
+}
+
+static inline bool unmap_table_gone(pte_t *pte)
+{
+	return false;
+}
+
+static inline bool unmap_table_missed(pmd_t *pmd)
+{
+	return false;
+}
+
+static inline bool unmap_is_table(pmd_t *pmd)
+{
+	return true;
+}
+
+static inline spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd,
+					spinlock_t *pml)
+{
+	return pte_lockptr(mm, pmd);
+}
+
+static inline void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
+				      unsigned long end)
+{
+}
+
+static inline void unmap_tables_left(struct mm_struct *mm, unsigned long start,
+				     unsigned long end)
+{
+}
+
+static inline void unmap_tables_exit(struct mm_struct *mm)
+{
+}
+#endif /* CONFIG_UNMAP_TABLES */
 
 /* Of mm/memory.c, static in the stock kernel; @page may be null. */
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,

@@ -88,14 +88,14 @@ static inline unsigned long compat_charge(const struct folio *folio)
 
 /*
  * Whether @nr (4 or 8) entries from @ptep on are none: a look at each, and one
- * decision for all, where none means no bit but those that do not count.
- * Elsewhere it is not known in advance: false.
+ * decision for all, where none means no bit but those that do not count.  The
+ * page-table lock is held, so that nobody fills entries meanwhile.  Elsewhere it is
+ * not known in advance: false.
  */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 static inline pteval_t compat_four(const pte_t *ptep)
 {
-	return READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
-	       READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
+	return ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte;
 }
 
 static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
@@ -124,6 +124,16 @@ static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
 #else
 #define COMPAT_SWAP_STEP	0UL
+#endif
+
+/*
+ * Xen PV pins page tables, and pte_free_defer() does not unpin them; it has no huge
+ * pages, for whose tables alone stock uses it.
+ */
+#if defined(CONFIG_X86) && !defined(CONFIG_UML)
+#define COMPAT_TABLES_PINNED	cpu_feature_enabled(X86_FEATURE_XENPV)
+#else
+#define COMPAT_TABLES_PINNED	false
 #endif
 
 /* Such architectures keep something beside an entry: arch_unmap_one(). */

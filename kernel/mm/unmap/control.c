@@ -12,8 +12,11 @@
 #include <linux/sysfs.h>
 
 #include "internal.h"
+#include "table.h"
 
-#define UNMAP_ALL_BITS	(BIT(NR_UNMAP_BITS) - 1)
+#define UNMAP_ALL_BITS							\
+	(BIT(UNMAP_BIT_EVICT) | BIT(UNMAP_BIT_DISCARD) |		\
+	 (IS_ENABLED(CONFIG_UNMAP_TABLES) ? BIT(UNMAP_BIT_TABLES) : 0))
 
 #ifdef CONFIG_UNMAP_DEFAULT_ON
 DEFINE_STATIC_KEY_ARRAY_TRUE(unmap_keys, NR_UNMAP_BITS);
@@ -50,7 +53,7 @@ static unsigned int bits_in_force(void)
 		if (static_key_enabled(&unmap_keys[bit].key))
 			bits |= BIT(bit);
 	}
-	return bits;
+	return bits & UNMAP_ALL_BITS;
 }
 
 /* kstrtobool() looks at the first letter only: it must not see numbers. */
@@ -122,6 +125,21 @@ static ssize_t max_run_store(struct kobject *kobj, struct kobj_attribute *attr,
 	return len;
 }
 
+static ssize_t tables_policy_show(struct kobject *kobj,
+				  struct kobj_attribute *attr, char *buf)
+{
+	return unmap_tables_policy_show(buf);
+}
+
+static ssize_t tables_policy_store(struct kobject *kobj,
+				   struct kobj_attribute *attr,
+				   const char *buf, size_t len)
+{
+	int err = unmap_tables_policy_store(buf);
+
+	return err ? err : len;
+}
+
 static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 			 char *buf)
 {
@@ -130,12 +148,14 @@ static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute max_run_attr = __ATTR_RW(max_run);
+static struct kobj_attribute tables_policy_attr = __ATTR_RW(tables_policy);
 /* Root only: how others' memory comes and goes is nobody else's business. */
 static struct kobj_attribute stat_attr = __ATTR_RO_MODE(stat, 0400);
 
 static struct attribute *unmap_attrs[] = {
 	&enabled_attr.attr,
 	&max_run_attr.attr,
+	&tables_policy_attr.attr,
 	&stat_attr.attr,
 	NULL,
 };

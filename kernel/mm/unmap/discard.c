@@ -312,17 +312,35 @@ static void settle_accounts(struct discard *d)
 	unmap_count(UNMAP_STAT_DISCARD_ENTRIES, d->entries);
 }
 
-/* Returns the address that was come to; @pmd may not have a table. */
-static unsigned long discard_range(struct discard *d, pmd_t *pmd)
+/* The stretch's table may be empty now: one look in nearly all cases. */
+static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
+				   unsigned long addr)
+{
+	if (d->tables && unmap_table_emptied(unmap_table_of(start)))
+		discard_note_table(d, pmd, addr);
+}
+
+/**
+ * discard_range - take what a stretch of one page table maps out of it
+ * @d: set up for it by discard_begin()
+ * @pmd: was seen to hold a table
+ *
+ * The page-table lock is taken and dropped.
+ *
+ * Return: where it stopped: @d's end; or before it, when the gather was full or
+ * others should run, or where it began when there was no table: call again.
+ */
+unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
 	struct mm_struct *mm = d->tlb->mm;
+	unsigned long addr = d->addr;
 	pte_t *start;
 	spinlock_t *ptl;
 
 	tlb_change_page_size(d->tlb, PAGE_SIZE);
-	start = pte_offset_map_lock(mm, pmd, d->addr, &ptl);
+	start = pte_offset_map_lock(mm, pmd, addr, &ptl);
 	if (!start)
-		return d->addr;
+		return addr;
 	d->ptep = start;
 
 	flush_tlb_batched_pending(mm);
@@ -330,6 +348,7 @@ static unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	discard_entries(d);
 	settle_accounts(d);
 	arch_leave_lazy_mmu_mode();
+	notice(d, pmd, start, addr);
 
 	if (d->force_flush) {
 		tlb_flush_mmu_tlbonly(d->tlb);
@@ -341,42 +360,4 @@ static unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	if (d->force_flush)
 		tlb_flush_mmu(d->tlb);
 	return d->addr;
-}
-
-/**
- * unmap_zap_pte_range - take what a stretch of one page table maps out of it
- * @tlb: gathers pages to be freed and addresses to be flushed
- * @vma: contains the stretch
- * @pmd: was seen to hold a table
- * @addr: the stretch's first address
- * @end: its end, in the same table
- * @details: what is to stay; null: nothing
- *
- * The mmap lock, or the rmap lock of the file, is held; the page-table lock is
- * taken.  TLBs may hold translations until the gather is flushed, and pages wait
- * for that in it where the architecture lets them.
- *
- * Return: where it stopped: @end; or before it, when the gather was full or
- * others should run, or at @addr when there was no table: call again.
- */
-unsigned long unmap_zap_pte_range(struct mmu_gather *tlb,
-				  struct vm_area_struct *vma, pmd_t *pmd,
-				  unsigned long addr, unsigned long end,
-				  struct zap_details *details)
-{
-	struct discard d __uninitialized;
-
-	/* Many calls find next to nothing: clearing all of it would be felt. */
-	d.tlb = tlb;
-	d.vma = vma;
-	d.details = details;
-	d.addr = addr;
-	d.end = end;
-	d.debt.nr = 0;
-	memset(d.rss, 0, sizeof(d.rss));
-	d.runs = 0;
-	d.entries = 0;
-	d.others = false;
-	d.force_flush = false;
-	return discard_range(&d, pmd);
 }

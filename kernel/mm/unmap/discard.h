@@ -17,6 +17,7 @@
 
 #include "internal.h"
 #include "run.h"
+#include "table.h"
 
 /**
  * struct rmap_debt - rmap statistics owed for consecutive pages
@@ -39,10 +40,11 @@ struct rmap_debt {
 };
 
 /**
- * struct discard - one call of zap_pte_range()
+ * struct discard - a stretch of one page table
  * @tlb: the gather that pages and addresses go to
  * @vma: mapped at @addr up to @end at least
  * @details: what is to stay; null: nothing
+ * @tables: where empty tables are noted; null: nobody wants to know
  * @ptep: the entry at hand, of the address @addr
  * @addr: in user memory
  * @end: where to stop, in the same table; nearer when the gather is full
@@ -57,6 +59,7 @@ struct discard {
 	struct mmu_gather *tlb;
 	struct vm_area_struct *vma;
 	struct zap_details *details;
+	struct table_batch *tables;
 	pte_t *ptep;
 	unsigned long addr, end;
 	struct rmap_debt debt;
@@ -102,6 +105,26 @@ static inline void discard_leave_markers(struct discard *d, unsigned int nr,
 	if (!discard_markers(d))
 		unmap_run_leave_markers(d->vma, &run);
 }
+
+/* Many stretches hold next to nothing: clearing all of it would be felt. */
+static __always_inline void discard_begin(struct discard *d, unsigned long addr,
+					  unsigned long end)
+{
+	d->addr = addr;
+	d->end = end;
+	d->debt.nr = 0;
+	memset(d->rss, 0, sizeof(d->rss));
+	d->runs = 0;
+	d->entries = 0;
+	d->others = false;
+	d->force_flush = false;
+}
+
+/* discard.c */
+unsigned long discard_range(struct discard *d, pmd_t *pmd);
+
+/* discard_tables.c */
+void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
 
 /* discard_nonpresent.c: what is not present.  Returns how many entries are done. */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);

@@ -16,6 +16,7 @@
 
 #include "internal.h"
 #include "run.h"
+#include "table.h"
 
 /* What to do with the walk after one step of it. */
 enum evict_step {
@@ -132,6 +133,15 @@ static void pass_on_dirty(struct folio *folio)
 		folio_mark_dirty(folio);
 }
 
+/* Reclaim's flush is still to come: the table can go after that. */
+static void notice(const struct unmap_op *op)
+{
+	pte_t *table = unmap_table_of(op->run.ptep);
+
+	if (unmap_tables_enabled() && unmap_table_emptied(table))
+		unmap_tables_evicted(op->vma->vm_mm, op->run.addr);
+}
+
 /* One step of the walk, with the page-table lock held (see pvmw->ptl). */
 static enum evict_step evict_step(struct unmap_op *op,
 				  struct page_vma_mapped_walk *pvmw)
@@ -148,6 +158,7 @@ static enum evict_step evict_step(struct unmap_op *op,
 		pass_on_dirty(op->folio);
 	if (!leave(op))
 		return EVICT_FAILED;
+	notice(op);
 	if (op->run.nr == folio_nr_pages(op->folio))
 		return EVICT_DONE;
 	walk_past(pvmw, op->run.nr);

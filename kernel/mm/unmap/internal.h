@@ -43,6 +43,15 @@
  *    run agrees in it, and the entries say what the pages said.  A folio that
  *    may be pinned stays.  Asserted in unmap_evict_swap().
  *
+ * 7. Tables.  A page table is unhooked only with the PMD lock and its own lock held,
+ *    after all of its entries were seen none inside both; page-walk caches are
+ *    flushed before the PMD lock is dropped; it is freed after an RCU grace period,
+ *    never with a broadcast for it alone.  See table.c, and lock_and_unhook() for the
+ *    assertion.
+ *
+ * 8. Readers.  Whoever maps a table without its lock looks at the PMD again after
+ *    taking the lock, or can tell by an entry that was in use.  See table_readers.c.
+ *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
  *    table once the only entry is gone, which is worth more than the two
  *    counters they add to.
@@ -146,6 +155,9 @@ enum unmap_stat_item {
 	UNMAP_STAT_FLUSHES_DEFERRED,
 	UNMAP_STAT_DISCARD_RUNS,
 	UNMAP_STAT_DISCARD_ENTRIES,
+	UNMAP_STAT_TABLES_NOTICED,
+	UNMAP_STAT_TABLES_FREED,
+	UNMAP_STAT_TABLES_KEPT,
 	NR_UNMAP_STATS,
 };
 
@@ -190,6 +202,9 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_SWAP_LEAK,	/* runs take swap references twice */
 	UNMAP_SABOTAGE_SWAP_MARKS,	/* swap entries forget soft-dirty, uffd */
 	UNMAP_SABOTAGE_STATISTICS,	/* a stretch counts one page too few */
+	UNMAP_SABOTAGE_TABLE_FULL,	/* a table goes for its watched entry's sake */
+	UNMAP_SABOTAGE_TABLE_FLUSH,	/* no flush when tables go */
+	UNMAP_SABOTAGE_TABLE_RCU,	/* tables are freed at once */
 	NR_UNMAP_SABOTAGES,
 };
 

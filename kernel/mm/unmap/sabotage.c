@@ -27,6 +27,9 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_SWAP_LEAK]	= "swap_leak",
 	[UNMAP_SABOTAGE_SWAP_MARKS]	= "swap_marks",
 	[UNMAP_SABOTAGE_STATISTICS]	= "statistics",
+	[UNMAP_SABOTAGE_TABLE_FULL]	= "table_full",
+	[UNMAP_SABOTAGE_TABLE_FLUSH]	= "table_flush",
+	[UNMAP_SABOTAGE_TABLE_RCU]	= "table_rcu",
 };
 
 static unsigned long ways;

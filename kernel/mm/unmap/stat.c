@@ -19,6 +19,9 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_FLUSHES_DEFERRED]	= "flushes_deferred",
 	[UNMAP_STAT_DISCARD_RUNS]	= "discard_runs",
 	[UNMAP_STAT_DISCARD_ENTRIES]	= "discard_entries",
+	[UNMAP_STAT_TABLES_NOTICED]	= "tables_noticed",
+	[UNMAP_STAT_TABLES_FREED]	= "tables_freed",
+	[UNMAP_STAT_TABLES_KEPT]	= "tables_kept",
 };
 
 static void add_cpu(struct unmap_stats *sum, int cpu)

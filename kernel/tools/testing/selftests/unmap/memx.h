@@ -38,6 +38,7 @@
 #define ARENA_PAGES	8192U		/* sixteen tables of 512 entries */
 #define OBJECT_PAGES	1024U
 #define NR_OBJECTS	4
+#define NR_SHMEM	2	/* the first of them; the others are files */
 #define SECTORS		8
 #define SECTOR		(PAGE / SECTORS)
 
@@ -153,6 +154,7 @@ __u32 stretch(struct range range);
 
 /* memx_model.c */
 bool readable(const struct page_model *page);
+bool across_end(const struct page_model *page);
 bool writable(const struct page_model *page);
 void forget(struct page_model *page);		/* all but where and how it is mapped */
 void model_write(__u32 page, int sector, __u32 stamp);

@@ -71,8 +71,11 @@ static void read_remote(struct range range)
 	char data[PAGE];
 	struct iovec local = { data, PAGE }, remote = { address(range.first), PAGE };
 	bool got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)PAGE;
+	const struct page_model *page = model(range.first);
 
-	if (got != readable(model(range.first)))
+	if (got && across_end(page))
+		return;
+	if (got != readable(page))
 		differ("page %u can%s be read", range.first, got ? "" : "not");
 	if (got)
 		expect(range.first, data);

@@ -48,6 +48,18 @@ static bool beyond_end(const struct page_model *page)
 	return page->backing == OBJECT && page->index >= object_of(page)->size;
 }
 
+/*
+ * Beyond the end of shmem, but in its last huge page: where truncation could not split it
+ * (somebody held a reference), Linux maps it whole, on purpose.
+ */
+bool across_end(const struct page_model *page)
+{
+	const __u32 huge = (2 << 20) / PAGE;
+
+	return beyond_end(page) && page->object < NR_SHMEM &&
+	       page->index / huge == (object_of(page)->size - 1) / huge;
+}
+
 bool readable(const struct page_model *page)
 {
 	return page->backing != UNMAPPED && page->prot & PROT_READ && !beyond_end(page);

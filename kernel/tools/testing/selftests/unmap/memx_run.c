@@ -172,7 +172,7 @@ static void catch_faults(void)
 static int open_object(int i)
 {
 	char path[] = "/mnt/memx-XXXXXX";
-	int fd = i < 2 ? -1 : mkstemp(path);
+	int fd = i < NR_SHMEM ? -1 : mkstemp(path);
 
 	if (fd >= 0)
 		unlink(path);

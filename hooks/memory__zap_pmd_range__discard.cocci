@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// Hand zap_pmd_range() over to mm/unmap/discard_tables.c.
+///
+/// Target:   mm/memory.c, zap_pmd_range()
+/// Why here: munmap(), exit, MADV_DONTNEED, truncation and the OOM reaper all come
+///           through it, once for each gigabyte; tables that are neighbours can be given
+///           back together.
+/// Missing:  zap_pmd_range() is a macro of <linux/unmap.h>: its definition here
+///           does not parse.
+//
+// The stock function becomes stock_zap_pmd_range(), which serves while the
+// switch is off.  It stays static, and so inlined: off costs one static branch.
+
+@initialize:python@
+@@
+fired = 0
+
+@already@
+@@
+static inline unsigned long stock_zap_pmd_range(...) { ... }
+
+@rename depends on !already@
+position p;
+@@
+- static inline unsigned long zap_pmd_range
++ static inline unsigned long stock_zap_pmd_range
+  (...) {@p ... }
+
+@script:python@
+p << rename.p;
+@@
+fired += 1
+
+@finalize:python@
+@@
+import sys
+if fired != 1:
+    sys.stderr.write("zap_pmd_range() renamed %d times, want 1\n" % fired)
+    sys.stderr.flush()
+    sys.exit(7)

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr)
+{
+	lock_t *pml = NULL;
+
+	if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
+		pml = pmd_lock(mm, pmd);
+	pte = pte_offset_map_nolock(mm, pmd, addr, &ptl);
+	return !!pml;
+}

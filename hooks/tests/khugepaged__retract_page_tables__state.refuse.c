@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The state is looked at under the lock already. */
+static void retract_page_tables(struct mapping *mapping)
+{
+	pml = pmd_lock(mm, pmd);
+	if (check_pmd_state(pmd))
+		ptl = pte_lockptr(mm, pmd);
+}

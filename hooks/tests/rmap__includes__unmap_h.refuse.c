@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only
-/* The line to follow is not there. */
-#include <linux/mm.h>
-
-int userfaultfd_k;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// UFFDIO_COPY and its like try again if the page table goes before it is filled.
+///
+/// Target:   mm/userfaultfd.c, mfill_atomic()
+/// Why here: a PMD that is none after __pte_alloc() means a huge page to it, of which it
+///           says -EEXIST, "the page is there".
+/// Missing:  who fills the range believes in a page that is not there, and waits for ever.
+
+@initialize:python@
+@@
+fired = 0
+
+@again@
+identifier val;
+expression pmd;
+position p;
+@@
+mfill_atomic(...) {
+<...
+  val = pmdp_get_lockless(pmd);
++ if (unmap_tables_may_go() && pmd_none(val))
++ 	continue;
+  if (unlikely@p(!pmd_present(val) || pmd_trans_huge(val) || pmd_devmap(val))) { ... }
+...>
+}
+
+@script:python@
+p << again.p;
+@@
+fired += 1
+
+@finalize:python@
+@@
+import sys
+if fired != 1:
+    sys.stderr.write("mfill_atomic() changed in %d places, want 1\n" % fired)
+    sys.stderr.flush()
+    sys.exit(7)

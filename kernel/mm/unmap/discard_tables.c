@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Discarding what a stretch of memory maps, table by table, and giving back the
+ * tables that this leaves empty.
+ */
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/sched.h>
+#include <linux/unmap.h>
+
+#include <asm/tlb.h>
+
+#include "discard.h"
+
+static bool for_good(const struct zap_details *details)
+{
+	return details && details->zap_flags & ZAP_FLAG_UNMAP;
+}
+
+/*
+ * With the whole address space free_pgtables() comes after us, as it does after
+ * munmap() for all tables but those at the edges, which neighbours may need.
+ */
+static bool wants_tables(const struct discard *d, unsigned long addr,
+			 unsigned long next)
+{
+	if (!unmap_tables_enabled() || d->tlb->fullmm)
+		return false;
+	return next - addr < PMD_SIZE || !for_good(d->details);
+}
+
+/**
+ * discard_note_table - an empty table is to be given back
+ * @d: has just emptied it
+ * @pmd: of the table
+ * @addr: an address the table translates
+ *
+ * What munmap() leaves without a VMA is left to free_pgtables(), too.  The
+ * page-table lock is held, and the mmap lock with munmap().
+ */
+void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
+{
+	unsigned long base = addr & PMD_MASK;
+
+	if (for_good(d->details) &&
+	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
+		return;
+	unmap_tables_note(d->tables, pmd, addr);
+}
+
+/*
+ * Who removes a huge page's entry may not have removed its rmap yet: for truncation
+ * it must not look as if nothing had been mapped.
+ */
+static void wait_for_huge(const struct discard *d, pmd_t *pmd,
+			  unsigned long addr, unsigned long next)
+{
+	const struct zap_details *details = d->details;
+
+	if (details && details->single_folio &&
+	    folio_test_pmd_mappable(details->single_folio) &&
+	    next - addr == HPAGE_PMD_SIZE)
+		spin_unlock(pmd_lock(d->tlb->mm, pmd));
+}
+
+/* True: all of it is gone.  A part of it: it is split, and may have a table now. */
+static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
+			 unsigned long next)
+{
+	if (next - addr == HPAGE_PMD_SIZE)
+		return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
+	__split_huge_pmd(d->vma, pmd, addr, false, NULL);
+	return false;
+}
+
+/* Whether there is a table whose entries are to be looked at. */
+static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
+		      unsigned long next)
+{
+	pmd_t pmdval = pmdp_get_lockless(pmd);
+
+	if (is_swap_pmd(pmdval) || pmd_trans_huge(pmdval) || pmd_devmap(pmdval)) {
+		if (discard_huge(d, pmd, addr, next))
+			return false;
+	} else if (pmd_none(pmdval)) {
+		wait_for_huge(d, pmd, addr, next);
+	}
+	return !pmd_none(pmdp_get_lockless(pmd));
+}
+
+/* Where it stopped: before @next if others are to run, or the gather was full. */
+static unsigned long discard_table(struct discard *d, struct table_batch *batch,
+				   pmd_t *pmd, unsigned long addr,
+				   unsigned long next)
+{
+	d->tables = NULL;
+	if (wants_tables(d, addr, next)) {
+		unmap_tables_room(batch, addr);
+		d->tables = batch;
+	}
+	discard_begin(d, addr, next);
+	return discard_range(d, pmd);
+}
+
+/**
+ * unmap_zap_pmd_range - take what a stretch of memory maps out of its page tables
+ * @tlb: gathers pages to be freed and addresses to be flushed
+ * @vma: contains the stretch
+ * @pud: holds the table of the stretch's PMDs
+ * @addr: the stretch's first address
+ * @end: its end, under the same PUD
+ * @details: what is to stay; null: nothing
+ *
+ * The mmap lock, the VMA's lock, or the rmap lock of the file is held; PMD and
+ * page-table locks are taken.  TLBs may hold translations until the gather is
+ * flushed, and pages wait for that in it where the architecture lets them.
+ *
+ * Return: @end.
+ */
+unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
+				  struct vm_area_struct *vma, pud_t *pud,
+				  unsigned long addr, unsigned long end,
+				  struct zap_details *details)
+{
+	struct discard d __uninitialized;
+	struct table_batch batch;
+	pmd_t *pmd = pmd_offset(pud, addr);
+	unsigned long next;
+
+	d.tlb = tlb;
+	d.vma = vma;
+	d.details = details;
+	unmap_tables_begin(&batch, vma, tlb);
+	while (addr != end) {
+		next = pmd_addr_end(addr, end);
+		if (has_table(&d, pmd, addr, next))
+			addr = discard_table(&d, &batch, pmd, addr, next);
+		else
+			addr = next;
+		if (addr == next)
+			pmd++;
+		cond_resched();
+	}
+	unmap_tables_settle(&batch);
+	return addr;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One page table: is it empty, and giving it back.
+ *
+ * Law 7.  A table is unhooked with the PMD lock and its own lock held, after all of
+ * its entries were seen none inside both.  The TLB, page-walk caches and all, is
+ * flushed before the PMD lock is dropped, so that nobody can put another table or a
+ * huge page in its place while a processor may still go through the old one.  The
+ * page is freed after a grace period: lockless walkers (GUP-fast, pte_offset_map())
+ * are readers of RCU, and may look at the table, and take its lock, until then.
+ *
+ * One lock order: PMD lock, then page-table lock, as everywhere.  Who notices an
+ * empty table holds its lock already; so it is only noted, and given back after that
+ * lock was dropped, when others may have filled it again.
+ *
+ * No notifier is called: nothing is mapped through the table, and what was had its
+ * own.  flush_tlb_mm_range() and its like tell the IOMMUs that walk our tables.
+ */
+#include <linux/bitops.h>
+#include <linux/hugetlb.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+
+#include <asm/pgalloc.h>
+#include <asm/tlb.h>
+
+#include "internal.h"
+#include "table.h"
+
+/* The first entry in use from @from on, before @end; @end if all are none. */
+static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
+{
+	while (from + 8 <= end && compat_all_none(table + from, 8))
+		from += 8;
+	while (from < end && pte_none(ptep_get(table + from)))
+		from++;
+	return from;
+}
+
+/* Once around the table, beginning at the watched entry; PTRS_PER_PTE: all are none. */
+static unsigned int any_used(pte_t *table)
+{
+	unsigned int watched = unmap_table_watched(table);
+	unsigned int i = next_used(table, watched, PTRS_PER_PTE);
+
+	if (i == PTRS_PER_PTE) {
+		i = next_used(table, 0, watched);
+		if (i == watched)
+			i = PTRS_PER_PTE;
+	}
+	return i;
+}
+
+/* Whole ticks, in the bits above the watched entry. */
+static void remember_time(pte_t *table)
+{
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index,
+		   jiffies * PTRS_PER_PTE + unmap_table_watched(table));
+}
+
+/* For how many ticks the table has been known to be empty; any number if it is not. */
+static unsigned long table_age(pte_t *table)
+{
+	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
+
+	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
+}
+
+/**
+ * unmap_table_look - look for another entry in use
+ * @table: its watched entry is none
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: true if there is none; otherwise the one found is watched.
+ */
+bool unmap_table_look(pte_t *table)
+{
+	unsigned int i = any_used(table);
+
+	if (i == PTRS_PER_PTE) {
+		remember_time(table);
+		unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
+		return true;
+	}
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	return false;
+}
+
+/* With both locks held: law 7's proof. */
+static bool proven_empty(pte_t *table)
+{
+	unsigned int i;
+
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_FULL))
+		return pte_none(ptep_get(table + unmap_table_watched(table)));
+	i = any_used(table);
+	if (i == PTRS_PER_PTE)
+		return true;
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	return false;
+}
+
+/* True: the PMD is none now, and the table marked for those who come late. */
+static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age)
+{
+	if (!proven_empty(table) || table_age(table) < age)
+		return false;
+	pmd_clear(pmd);
+	set_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(table)->__page_flags);
+	return true;
+}
+
+/* PMD lock held; the table's lock is taken and dropped. */
+static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
+			    unsigned long age, struct list_head *gone)
+{
+	pmd_t pmdval = pmdp_get(pmd);
+	spinlock_t *ptl;
+	pte_t *table;
+	bool done;
+
+	lockdep_assert_held(pml);
+	if (!unmap_is_table(pmd) || COMPAT_TABLES_PINNED)
+		return false;
+	table = (pte_t *)pmd_page_vaddr(pmdval);
+	ptl = pte_lockptr(mm, &pmdval);
+	if (ptl != pml)
+		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
+	done = unhook(pmd, table, age);
+	if (ptl != pml)
+		spin_unlock(ptl);
+	if (done)
+		list_add_tail(&virt_to_ptdesc(table)->pt_list, gone);
+	return done;
+}
+
+/*
+ * The translations of entries cleared by others may not be flushed yet: all of the
+ * range is, and with it what the gather has to flush anyway.
+ */
+static void flush(struct table_batch *batch, unsigned long start,
+		  unsigned long end)
+{
+	struct mmu_gather *tlb = batch->tlb;
+
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_FLUSH))
+		return;
+	if (!tlb) {
+		flush_tlb_range(batch->vma, start, end);
+		return;
+	}
+	tlb_flush_pte_range(tlb, start, end - start);
+	tlb->freed_tables = 1;
+	tlb_flush_mmu_tlbonly(tlb);
+}
+
+static void free_table(struct mm_struct *mm, struct ptdesc *table)
+{
+	list_del(&table->pt_list);
+	mm_dec_nr_ptes(mm);
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
+		pte_free(mm, ptdesc_page(table));
+	else
+		pte_free_defer(mm, ptdesc_page(table));
+}
+
+static unsigned int free_gone(struct mm_struct *mm, struct list_head *gone)
+{
+	struct ptdesc *table, *next;
+	unsigned int nr = 0;
+
+	list_for_each_entry_safe(table, next, gone, pt_list) {
+		free_table(mm, table);
+		nr++;
+	}
+	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
+	return nr;
+}
+
+/**
+ * unmap_tables_free - give back the tables of a batch that are empty
+ * @batch: the tables, seen empty before; none on return
+ * @age: spare those that have not been known to be empty for so many ticks
+ *
+ * The mmap lock, the lock of a VMA or an rmap lock keeps free_pgtables() away from
+ * them.  PMD lock and page-table locks are taken and dropped.
+ *
+ * Return: how many were given back.
+ */
+unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
+{
+	struct mm_struct *mm = batch->vma->vm_mm;
+	spinlock_t *pml = pmd_lock(mm, batch->pmd);
+	unsigned long start = ULONG_MAX, end = 0;
+	LIST_HEAD(gone);
+	unsigned int i;
+
+	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
+		unsigned long addr = batch->addr + i * PMD_SIZE;
+
+		if (!lock_and_unhook(mm, batch->pmd + i, pml, age, &gone))
+			continue;
+		start = min(start, addr);
+		end = addr + PMD_SIZE;
+	}
+	if (end)
+		flush(batch, start, end);
+	spin_unlock(pml);
+	batch->noted = 0;
+	return free_gone(mm, &gone);
+}
+
+/**
+ * unmap_tables_finish - deal with a batch as the policy says
+ * @batch: the tables, seen empty; none on return
+ *
+ * As unmap_tables_free().
+ */
+void unmap_tables_finish(struct table_batch *batch)
+{
+	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
+	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
+
+	if (unmap_tables_eager()) {
+		unmap_tables_free(batch, 0);
+		return;
+	}
+	unmap_tables_keep(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
+	batch->noted = 0;
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Empty page tables that are not given back at once: by policy, until memory is
+ * short; or because reclaim, which emptied them, has deferred its TLB flush.
+ *
+ * There is one record for each mm that has such tables; it says where they are,
+ * not which they are: nobody tells us when one is filled again, so they are looked
+ * at when the record is swept.
+ *
+ * The mm's last user removes the record (unmap_tables_exit()), so that a record found
+ * under its bucket's lock has an mm.  Buckets' locks nest in all others.
+ */
+#include <linux/hash.h>
+#include <linux/init.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/memcontrol.h>
+#include <linux/mmap_lock.h>
+#include <linux/pagewalk.h>
+#include <linux/sched/mm.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/swap.h>
+#include <linux/sysfs.h>
+
+#include "internal.h"
+#include "table.h"
+
+#define BUCKET_BITS	6
+#define PLACES		14
+/* A table that has not been empty for long is about to be filled again. */
+#define KEEP_AGE	max(HZ / 50, 1)
+
+enum tables_policy {
+	TABLES_EAGER,		/* given back at once */
+	TABLES_PRESSURE,	/* kept until memory is short */
+	NR_TABLES_POLICIES,
+};
+
+static const char * const policy_names[NR_TABLES_POLICIES] = {
+	[TABLES_EAGER]		= "eager",
+	[TABLES_PRESSURE]	= "pressure",
+};
+
+static enum tables_policy policy = TABLES_EAGER;
+
+/**
+ * struct places - where empty tables may be
+ * @nr: how many were seen; 0: nowhere
+ * @since: when the last of them was, in jiffies
+ * @nr_places: how many of @place are in use
+ * @place: single tables, an address of each
+ * @start: where the others are: from here
+ * @end: to here; 0: there are no others
+ */
+struct places {
+	unsigned int nr;
+	unsigned long since;
+	unsigned int nr_places;
+	unsigned long place[PLACES];
+	unsigned long start, end;
+};
+
+struct kept_mm {
+	struct hlist_node node;
+	struct mm_struct *mm;
+	struct places places;
+};
+
+struct bucket {
+	spinlock_t lock;	/* for the list, and all records in it */
+	struct hlist_head records;
+};
+
+static struct bucket buckets[1 << BUCKET_BITS] = {
+	[0 ... (1 << BUCKET_BITS) - 1] = {
+		.lock = __SPIN_LOCK_UNLOCKED(buckets.lock),
+	},
+};
+
+/* Tables emptied by reclaim wait for its flush: how many since the last sweep. */
+static atomic_t evicted = ATOMIC_INIT(0);
+static struct shrinker *shrinker;
+
+static struct bucket *bucket_of(const struct mm_struct *mm)
+{
+	return &buckets[hash_ptr(mm, BUCKET_BITS)];
+}
+
+static struct kept_mm *find_record(struct bucket *bucket,
+				   const struct mm_struct *mm)
+{
+	struct kept_mm *record;
+
+	lockdep_assert_held(&bucket->lock);
+	hlist_for_each_entry(record, &bucket->records, node)
+		if (record->mm == mm)
+			return record;
+	return NULL;
+}
+
+/* Page-table locks may be held, and reclaim's reserves are not for us. */
+static struct kept_mm *new_record(struct bucket *bucket, struct mm_struct *mm)
+{
+	struct kept_mm *record;
+
+	record = kzalloc(sizeof(*record), GFP_NOWAIT | __GFP_NOWARN |
+					  __GFP_NOMEMALLOC);
+	if (!record)
+		return NULL;
+	record->mm = mm;
+	hlist_add_head(&record->node, &bucket->records);
+	return record;
+}
+
+static void add_place(struct places *p, unsigned long start, unsigned long end,
+		      unsigned int nr)
+{
+	p->nr += nr;
+	p->since = jiffies;
+	if (nr == 1 && p->nr_places < PLACES) {
+		p->place[p->nr_places++] = start;
+		return;
+	}
+	p->start = p->end ? min(p->start, start) : start;
+	p->end = max(p->end, end);
+}
+
+/* Reclaim of this memcg is to ask us. */
+static void tell_shrinker(struct mm_struct *mm)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	int nid;
+
+	if (!memcg)
+		return;
+	for_each_online_node(nid)
+		set_shrinker_bit(memcg, nid, shrinker->id);
+	mem_cgroup_put(memcg);
+}
+
+/**
+ * unmap_tables_keep - remember where empty tables are
+ * @mm: theirs
+ * @start: the first address of the first
+ * @end: the end of what the last one translates
+ * @nr: how many there are between; one: it is that table alone
+ *
+ * Without memory for it they are forgotten, and stay until their VMAs go.  Any lock
+ * may be held.
+ */
+void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
+		       unsigned long end, unsigned int nr)
+{
+	struct bucket *bucket = bucket_of(mm);
+	struct kept_mm *record;
+	bool first = false;
+
+	spin_lock(&bucket->lock);
+	record = find_record(bucket, mm);
+	/* Without users it has lost its record, or is about to. */
+	if (!record && atomic_read(&mm->mm_users))
+		record = new_record(bucket, mm);
+	if (record) {
+		first = !record->places.nr;
+		add_place(&record->places, start, end, nr);
+	}
+	spin_unlock(&bucket->lock);
+	if (first)
+		tell_shrinker(mm);
+	unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
+}
+
+/**
+ * unmap_tables_evicted - reclaim has emptied a table
+ * @mm: its mm
+ * @addr: an address it translates
+ *
+ * It can go after the deferred flush: see try_to_unmap_flush().  Page-table lock
+ * held on entry and return.
+ */
+void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
+{
+	addr &= PMD_MASK;
+	unmap_tables_keep(mm, addr, addr + PMD_SIZE, 1);
+	if (unmap_tables_eager())
+		atomic_inc(&evicted);
+}
+
+/**
+ * unmap_tables_exit - nobody uses an mm any more
+ * @mm: about to be torn down; it has no users
+ */
+void unmap_tables_exit(struct mm_struct *mm)
+{
+	struct bucket *bucket = bucket_of(mm);
+	struct kept_mm *record;
+
+	/* Nobody adds a record of an mm without users. */
+	if (hlist_empty(&bucket->records))
+		return;
+	spin_lock(&bucket->lock);
+	record = find_record(bucket, mm);
+	if (record)
+		hlist_del(&record->node);
+	spin_unlock(&bucket->lock);
+	kfree(record);
+}
+
+/**
+ * struct sweep - one pass over parts of an mm
+ * @batch: tables that look empty
+ * @age: spare those that have not been empty for so many ticks
+ * @freed: how many were given back
+ * @spared: how many looked empty and were not given back
+ */
+struct sweep {
+	struct table_batch batch;
+	unsigned long age;
+	unsigned int freed, spared;
+};
+
+static void sweep_batch(struct sweep *s)
+{
+	unsigned int nr = hweight_long(s->batch.noted), freed;
+
+	if (!nr)
+		return;
+	freed = unmap_tables_free(&s->batch, s->age);
+	s->freed += freed;
+	s->spared += nr - freed;
+}
+
+/* One look, without a lock: it is only to find out whether to lock at all. */
+static bool looks_empty(pmd_t *pmd, unsigned long addr)
+{
+	pte_t *table = pte_offset_map(pmd, addr & PMD_MASK);
+	bool empty;
+
+	if (!table)
+		return false;
+	empty = pte_none(ptep_get_lockless(table + unmap_table_watched(table)));
+	pte_unmap(table);
+	return empty;
+}
+
+static int sweep_pmd(pmd_t *pmd, unsigned long addr, unsigned long next,
+		     struct mm_walk *walk)
+{
+	struct sweep *s = walk->private;
+
+	if (!looks_empty(pmd, addr))
+		return 0;
+	if (!unmap_tables_fit(&s->batch, addr)) {
+		sweep_batch(s);
+		cond_resched();
+	}
+	s->batch.vma = walk->vma;
+	unmap_tables_note(&s->batch, pmd, addr);
+	return 0;
+}
+
+/* Mappings of devices have page tables as well. */
+static int sweep_vma(unsigned long start, unsigned long end, struct mm_walk *walk)
+{
+	return is_vm_hugetlb_page(walk->vma);
+}
+
+static const struct mm_walk_ops sweep_ops = {
+	.pmd_entry = sweep_pmd,
+	.test_walk = sweep_vma,
+	.walk_lock = PGWALK_RDLOCK,
+};
+
+/* The mmap lock is held, from the first part of an mm to the last. */
+static void sweep_part(struct sweep *s, struct mm_struct *mm, unsigned long start,
+		       unsigned long end)
+{
+	walk_page_range(mm, start, end, &sweep_ops, s);
+}
+
+/**
+ * unmap_tables_sweep - give back the empty tables of a range
+ * @mm: its mmap lock is held, and on return
+ * @start: where the range begins; tables that reach into it are looked at
+ * @end: its end
+ *
+ * For stock code that clears entries itself.  With the policy "pressure" they are
+ * kept instead.
+ */
+void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
+			unsigned long end)
+{
+	struct sweep s = {};
+
+	if (!unmap_tables_enabled())
+		return;
+	if (unmap_tables_eager()) {
+		sweep_part(&s, mm, start, end);
+		sweep_batch(&s);
+		return;
+	}
+	unmap_tables_keep(mm, start, end,
+			  (end - 1) / PMD_SIZE - start / PMD_SIZE + 1);
+}
+
+/**
+ * unmap_tables_left - the same, where the mmap lock is not held
+ * @mm: has users
+ * @start: where the range begins
+ * @end: its end
+ */
+void unmap_tables_left(struct mm_struct *mm, unsigned long start,
+		       unsigned long end)
+{
+	if (!unmap_tables_enabled() || !mmap_read_trylock(mm))
+		return;
+	unmap_tables_sweep(mm, start, end);
+	mmap_read_unlock(mm);
+}
+
+/* The places, and a user of the mm; false if there are none, or no users. */
+static bool take_places(struct kept_mm *record, struct places *p)
+{
+	if (!record->places.nr || !mmget_not_zero(record->mm))
+		return false;
+	*p = record->places;
+	memset(&record->places, 0, sizeof(record->places));
+	return true;
+}
+
+static void give_back_places(struct mm_struct *mm, const struct places *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->nr_places; i++)
+		unmap_tables_keep(mm, p->place[i], p->place[i] + PMD_SIZE, 1);
+	if (p->end)
+		unmap_tables_keep(mm, p->start, p->end, p->nr - p->nr_places);
+}
+
+static unsigned int sweep_places(struct mm_struct *mm, const struct places *p,
+				 unsigned long age)
+{
+	struct sweep s = { .age = age };
+	unsigned int i;
+
+	for (i = 0; i < p->nr_places; i++)
+		sweep_part(&s, mm, p->place[i], p->place[i] + PMD_SIZE);
+	if (p->end)
+		sweep_part(&s, mm, p->start, p->end);
+	sweep_batch(&s);
+	if (age && s.spared)
+		give_back_places(mm, p);
+	return s.freed;
+}
+
+/* Who holds the mmap lock for long is asked again another time. */
+static unsigned int sweep_mm(struct mm_struct *mm, const struct places *p,
+			     unsigned long age)
+{
+	unsigned int freed = 0;
+
+	if (mmap_read_trylock(mm)) {
+		freed = sweep_places(mm, p, age);
+		mmap_read_unlock(mm);
+	} else {
+		give_back_places(mm, p);
+	}
+	mmput_async(mm);
+	return freed;
+}
+
+static bool in_memcg(struct mm_struct *mm, const struct mem_cgroup *memcg)
+{
+	struct mem_cgroup *own;
+
+	if (!memcg)
+		return true;
+	own = get_mem_cgroup_from_mm(mm);
+	mem_cgroup_put(own);
+	return own == memcg;
+}
+
+static bool old_enough(const struct places *p)
+{
+	return p->nr && time_after_eq(jiffies, p->since + KEEP_AGE);
+}
+
+/* The bucket's next record after the one at @skip records from its head. */
+static struct mm_struct *take_next(struct bucket *bucket, unsigned int *skip,
+				   const struct mem_cgroup *memcg,
+				   struct places *p)
+{
+	struct kept_mm *record;
+	struct mm_struct *mm = NULL;
+	unsigned int i = 0;
+
+	spin_lock(&bucket->lock);
+	hlist_for_each_entry(record, &bucket->records, node) {
+		if (i++ < *skip)
+			continue;
+		*skip = i;
+		if (in_memcg(record->mm, memcg) && take_places(record, p)) {
+			mm = record->mm;
+			break;
+		}
+	}
+	spin_unlock(&bucket->lock);
+	return mm;
+}
+
+/* Records that come or go meanwhile may be missed, or met twice. */
+static unsigned int sweep_bucket(struct bucket *bucket,
+				 const struct mem_cgroup *memcg,
+				 unsigned int want, unsigned long age)
+{
+	unsigned int skip = 0, freed = 0;
+	struct mm_struct *mm;
+	struct places p;
+
+	while (freed < want && !hlist_empty(&bucket->records)) {
+		mm = take_next(bucket, &skip, memcg, &p);
+		if (!mm)
+			break;
+		freed += sweep_mm(mm, &p, age);
+		cond_resched();
+	}
+	return freed;
+}
+
+static unsigned int sweep_all(const struct mem_cgroup *memcg, unsigned int want,
+			      unsigned long age)
+{
+	unsigned int i, freed = 0;
+
+	for (i = 0; i < ARRAY_SIZE(buckets) && freed < want; i++)
+		freed += sweep_bucket(&buckets[i], memcg, want - freed, age);
+	return freed;
+}
+
+/**
+ * try_to_unmap_flush - flush what try_to_unmap() has deferred
+ *
+ * After that, tables which it left empty are given back.
+ */
+void try_to_unmap_flush(void)
+{
+	stock_try_to_unmap_flush();
+	if (unmap_tables_enabled() && unlikely(atomic_read(&evicted)) &&
+	    atomic_xchg(&evicted, 0))
+		sweep_all(NULL, UINT_MAX, 0);
+}
+
+static unsigned long count_bucket(struct bucket *bucket,
+				  const struct mem_cgroup *memcg)
+{
+	struct kept_mm *record;
+	unsigned long nr = 0;
+
+	if (hlist_empty(&bucket->records))
+		return 0;
+	spin_lock(&bucket->lock);
+	hlist_for_each_entry(record, &bucket->records, node)
+		if (old_enough(&record->places) && in_memcg(record->mm, memcg))
+			nr += record->places.nr;
+	spin_unlock(&bucket->lock);
+	return nr;
+}
+
+static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned long nr = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		nr += count_bucket(&buckets[i], sc->memcg);
+	return nr;
+}
+
+/* An mm once begun is done: walking it costs the same for one table as for all. */
+static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned int freed = sweep_all(sc->memcg, sc->nr_to_scan, KEEP_AGE);
+
+	mm_account_reclaimed_pages(freed);
+	if (!freed)
+		return SHRINK_STOP;
+	sc->nr_scanned = freed;
+	return freed;
+}
+
+static int __init unmap_tables_init(void)
+{
+	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE, "unmap-tables");
+	if (!shrinker)
+		return -ENOMEM;
+	shrinker->count_objects = count_tables;
+	shrinker->scan_objects = scan_tables;
+	/* Nothing has to be read or written to make them again. */
+	shrinker->seeks = 0;
+	shrinker->batch = 1;
+	shrinker_register(shrinker);
+	return 0;
+}
+core_initcall(unmap_tables_init);
+
+/* Whether empty tables are given back at once. */
+bool unmap_tables_eager(void)
+{
+	return READ_ONCE(policy) == TABLES_EAGER;
+}
+
+/* All policies, the one in force in brackets.  Returns the length of the text. */
+ssize_t unmap_tables_policy_show(char *buf)
+{
+	ssize_t len = 0;
+	int i;
+
+	for (i = 0; i < NR_TABLES_POLICIES; i++)
+		len += sysfs_emit_at(buf, len, i == READ_ONCE(policy) ?
+				     "[%s] " : "%s ", policy_names[i]);
+	len += sysfs_emit_at(buf, len - 1, "\n");
+	return len - 1;
+}
+
+/* Returns -EINVAL unless the text is the name of a policy. */
+int unmap_tables_policy_store(const char *text)
+{
+	int i = sysfs_match_string(policy_names, text);
+
+	if (i < 0)
+		return -EINVAL;
+	WRITE_ONCE(policy, i);
+	return 0;
+}
