@@ -2,6 +2,7 @@
 /* A memory cgroup of the workload's own: see cgroup.h. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,17 @@ void leave_cgroup(void)
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	write_text("/sys/fs/cgroup/cgroup.procs", pid);
 	rmdir(CGROUP);
+}
+
+bool try_reclaim(const char *amount)
+{
+	int fd = open(RECLAIM_PATH, O_WRONLY);
+	bool done = fd >= 0 && write(fd, amount, strlen(amount)) > 0;
+
+	if (fd < 0 || (!done && errno != EAGAIN))
+		fail("cannot write to " RECLAIM_PATH ": %s", strerror(errno));
+	close(fd);
+	return done;
 }
 
 struct usage read_usage(void)

@@ -3,6 +3,8 @@
 #ifndef CGROUP_H
 #define CGROUP_H
 
+#include <stdbool.h>
+
 #include "workload.h"
 
 #define CGROUP	"/sys/fs/cgroup/workload"
@@ -18,6 +20,8 @@ struct usage {
 void enter_cgroup(void);
 void leave_cgroup(void);
 struct usage read_usage(void);
+/* One memory.reclaim; false: there was less to reclaim. */
+bool try_reclaim(const char *amount);
 /* Fail unless a figure fell by what was @asked for, give or take a twentieth. */
 void check_drop(const char *what, u64 before, u64 after, u64 asked);
 

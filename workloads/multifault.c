@@ -8,6 +8,8 @@
  *         MADV_DONTNEED on all of it, 4000 times
  * sparse: one touch per 2 MiB over 8 GiB, then MADV_DONTNEED of all; the second of
  *         two passes: the first one leaves its tables behind, or does not
+ * sparse-kept: the same where empty tables are kept until memory is short
+ *         (tables_policy), vmpte_kept, and after one memory.reclaim, vmpte_after
  *
  * per_fault is what was measured by faults, or by touches and nothing else in sparse;
  * clearing the page is in it.  What a thread wrote reads back, or as zero if it was zapped.
@@ -85,19 +87,21 @@ static void run_zapped(void)
 
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "multifault 1|8|zapped|sparse [--full]");
-	const char *const names[] = { "1", "8", "zapped", "sparse" };
+	struct request req = parse_request(argc, argv, "multifault 1|8|zapped|sparse|sparse-kept [--full]");
+	const char *const names[] = { "1", "8", "zapped", "sparse", "sparse-kept" };
 	unsigned int nr = 0;
 
 	while (strcmp(req.name, names[nr]))
 		if (++nr == sizeof(names) / sizeof(*names))
-			fail("unknown case %s: expected 1, 8, zapped or sparse", req.name);
+			fail("unknown case %s: expected 1, 8, zapped, sparse or sparse-kept", req.name);
 	settle();
 	if (nr < 2)
 		run_dense(nr ? 8 : 1, req.full ? GIB : 128 * MIB);
 	else if (nr == 2)
 		run_zapped();
-	else
+	else if (nr == 3)
 		run_sparse();
+	else
+		run_sparse_kept();
 	return 0;
 }

@@ -24,7 +24,8 @@ void release_workers(void);
 void await_workers(void);
 void join_workers(struct worker *workers, unsigned int nr);
 
-/* The case of that name, in multifault_sparse.c. */
+/* The cases of those names, in multifault_sparse.c. */
 void run_sparse(void);
+void run_sparse_kept(void);
 
 #endif /* MULTIFAULT_H */

@@ -113,7 +113,7 @@ BENCHES = (
     Bench(
         "multifault",
         "page faults: 1 and 8 threads, against a zapping thread, one in 2 MiB",
-        ("1", "8", "zapped", "sparse"),
+        ("1", "8", "zapped", "sparse", "sparse-kept"),
         "making threads; clearing pages is included",
         clears=True,
         seconds=3,
