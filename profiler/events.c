@@ -37,12 +37,13 @@ struct functions {
  *
  * A table is freed where it is handed over to be freed, not after its grace
  * period: pte_free_now() is the second half of pte_free_defer().
+ * unmap_table_set_gone() is called for each that mm/unmap/ gives back.
  */
 static const struct functions x86_functions[] = {
 	{ EVENT_TLB_FULL, { "native_flush_tlb_global" } },
 	{ EVENT_TLB_REMOTE, { "native_flush_tlb_multi" } },
 	{ EVENT_TABLE_ALLOCATED, { "pte_alloc_one" } },
-	{ EVENT_TABLE_FREED, { "___pte_free_tlb", "pte_free_defer" } },
+	{ EVENT_TABLE_FREED, { "___pte_free_tlb", "pte_free_defer", "unmap_table_set_gone" } },
 	{ NR_EVENTS, { NULL } },
 };
 
@@ -50,7 +51,7 @@ static const struct functions x86_functions[] = {
 static const struct functions arm64_functions[] = {
 	{ EVENT_IPI, { "gic_ipi_send_mask", "gicv5_ipi_send_single" } },
 	{ EVENT_TABLE_ALLOCATED, { "__pte_alloc" } },
-	{ EVENT_TABLE_FREED, { "tlb_remove_table", "pte_free_defer" } },
+	{ EVENT_TABLE_FREED, { "tlb_remove_table", "pte_free_defer", "unmap_table_set_gone" } },
 	{ NR_EVENTS, { NULL } },
 };
 

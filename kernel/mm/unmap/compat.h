@@ -126,10 +126,7 @@ static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 #define COMPAT_SWAP_STEP	0UL
 #endif
 
-/*
- * Xen PV pins page tables, and pte_free_defer() does not unpin them; it has no huge
- * pages, for whose tables alone stock uses it.
- */
+/* Xen PV pins page tables, and only the gather's freeing unpins them. */
 #if defined(CONFIG_X86) && !defined(CONFIG_UML)
 #define COMPAT_TABLES_PINNED	cpu_feature_enabled(X86_FEATURE_XENPV)
 #else

@@ -18,9 +18,9 @@
  */
 #include <linux/bitops.h>
 #include <linux/hugetlb.h>
-#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
+#include <linux/rcupdate.h>
 
 #include <asm/pgalloc.h>
 #include <asm/tlb.h>
@@ -108,13 +108,31 @@ static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age)
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
 	pmd_clear(pmd);
-	set_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(table)->__page_flags);
+	unmap_table_set_gone(table);
 	return true;
+}
+
+/*
+ * Tables that go together, each with the next in a word that must be null when it is
+ * freed.  Nobody who comes late looks there.
+ */
+static void chain(struct ptdesc **gone, struct ptdesc *table)
+{
+	table->__page_mapping = (unsigned long)*gone;
+	*gone = table;
+}
+
+static struct ptdesc *unchain(struct ptdesc *table)
+{
+	struct ptdesc *next = (struct ptdesc *)table->__page_mapping;
+
+	table->__page_mapping = 0;
+	return next;
 }
 
 /* PMD lock held; the table's lock is taken and dropped. */
 static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
-			    unsigned long age, struct list_head *gone)
+			    unsigned long age, struct ptdesc **gone)
 {
 	pmd_t pmdval = pmdp_get(pmd);
 	spinlock_t *ptl;
@@ -132,7 +150,7 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
-		list_add_tail(&virt_to_ptdesc(table)->pt_list, gone);
+		chain(gone, virt_to_ptdesc(table));
 	return done;
 }
 
@@ -156,27 +174,31 @@ static void flush(struct table_batch *batch, unsigned long start,
 	tlb_flush_mmu_tlbonly(tlb);
 }
 
-static void free_table(struct mm_struct *mm, struct ptdesc *table)
+static void free_chain(struct rcu_head *head)
 {
-	list_del(&table->pt_list);
-	mm_dec_nr_ptes(mm);
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
-		pte_free(mm, ptdesc_page(table));
-	else
-		pte_free_defer(mm, ptdesc_page(table));
+	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
+	struct ptdesc *next;
+
+	for (; table; table = next) {
+		next = unchain(table);
+		pte_free(NULL, ptdesc_page(table));
+	}
 }
 
-static unsigned int free_gone(struct mm_struct *mm, struct list_head *gone)
+/* One callback for all of them. */
+static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
 {
-	struct ptdesc *table, *next;
-	unsigned int nr = 0;
+	unsigned int i;
 
-	list_for_each_entry_safe(table, next, gone, pt_list) {
-		free_table(mm, table);
-		nr++;
-	}
+	if (!nr)
+		return;
+	for (i = 0; i < nr; i++)
+		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
-	return nr;
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
+		free_chain(&gone->pt_rcu_head);
+	else
+		call_rcu(&gone->pt_rcu_head, free_chain);
 }
 
 /**
@@ -194,8 +216,8 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	struct mm_struct *mm = batch->vma->vm_mm;
 	spinlock_t *pml = pmd_lock(mm, batch->pmd);
 	unsigned long start = ULONG_MAX, end = 0;
-	LIST_HEAD(gone);
-	unsigned int i;
+	struct ptdesc *gone = NULL;
+	unsigned int i, nr = 0;
 
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
@@ -204,12 +226,14 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 			continue;
 		start = min(start, addr);
 		end = addr + PMD_SIZE;
+		nr++;
 	}
-	if (end)
+	if (nr)
 		flush(batch, start, end);
 	spin_unlock(pml);
 	batch->noted = 0;
-	return free_gone(mm, &gone);
+	free_gone(mm, gone, nr);
+	return nr;
 }
 
 /**

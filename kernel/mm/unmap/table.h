@@ -56,9 +56,6 @@ static inline void unmap_tables_begin(struct table_batch *batch,
 	batch->noted = 0;
 }
 
-/* A page flag of tables that were given back: nobody else has a use for it there. */
-#define UNMAP_TABLE_GONE	PG_owner_priv_1
-
 #ifdef CONFIG_UNMAP_TABLES
 #define unmap_tables_enabled()	unmap_enabled(UNMAP_BIT_TABLES)
 
@@ -112,6 +109,9 @@ static inline void unmap_tables_settle(struct table_batch *batch)
 	if (batch->noted)
 		unmap_tables_finish(batch);
 }
+
+/* table_readers.c */
+void unmap_table_set_gone(pte_t *table);
 
 /* tables_kept.c */
 bool unmap_tables_eager(void);

@@ -11,6 +11,9 @@
 #include "internal.h"
 #include "table.h"
 
+/* A page flag that nobody else has a use for in page tables; freeing clears it. */
+#define UNMAP_TABLE_GONE	PG_owner_priv_1
+
 /**
  * unmap_map_lock_second - pte_offset_map_lock(), while holding another table's lock
  * @mm: of the table
@@ -86,6 +89,15 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 		pte = pte_offset_map_lock(mm, pmd, addr, ptlp);
 	} while (unlikely(!pte) && unmap_table_missed(pmd));
 	return pte;
+}
+
+/**
+ * unmap_table_set_gone - tell those who have mapped a table that it is given back
+ * @table: unhooked; its lock is held
+ */
+void unmap_table_set_gone(pte_t *table)
+{
+	set_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(table)->__page_flags);
 }
 
 /**

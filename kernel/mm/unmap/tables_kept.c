@@ -10,6 +10,7 @@
  * The mm's last user removes the record (unmap_tables_exit()), so that a record found
  * under its bucket's lock has an mm.  Buckets' locks nest in all others.
  */
+#include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
@@ -80,8 +81,8 @@ static struct bucket buckets[1 << BUCKET_BITS] = {
 	},
 };
 
-/* Tables emptied by reclaim wait for its flush: how many since the last sweep. */
-static atomic_t evicted = ATOMIC_INIT(0);
+/* Tables emptied by reclaim wait for its flush: in which buckets. */
+static DECLARE_BITMAP(evicted, 1 << BUCKET_BITS);
 static struct shrinker *shrinker;
 
 static struct bucket *bucket_of(const struct mm_struct *mm)
@@ -186,7 +187,7 @@ void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
 	addr &= PMD_MASK;
 	unmap_tables_keep(mm, addr, addr + PMD_SIZE, 1);
 	if (unmap_tables_eager())
-		atomic_inc(&evicted);
+		set_bit(bucket_of(mm) - buckets, evicted);
 }
 
 /**
@@ -198,9 +199,7 @@ void unmap_tables_exit(struct mm_struct *mm)
 	struct bucket *bucket = bucket_of(mm);
 	struct kept_mm *record;
 
-	/* Nobody adds a record of an mm without users. */
-	if (hlist_empty(&bucket->records))
-		return;
+	/* Who adds one meanwhile has seen a user, or sees none under the lock. */
 	spin_lock(&bucket->lock);
 	record = find_record(bucket, mm);
 	if (record)
@@ -448,10 +447,14 @@ static unsigned int sweep_all(const struct mem_cgroup *memcg, unsigned int want,
  */
 void try_to_unmap_flush(void)
 {
+	unsigned int i;
+
 	stock_try_to_unmap_flush();
-	if (unmap_tables_enabled() && unlikely(atomic_read(&evicted)) &&
-	    atomic_xchg(&evicted, 0))
-		sweep_all(NULL, UINT_MAX, 0);
+	if (!unmap_tables_enabled())
+		return;
+	for_each_set_bit(i, evicted, ARRAY_SIZE(buckets))
+		if (test_and_clear_bit(i, evicted))
+			sweep_bucket(&buckets[i], NULL, UINT_MAX, 0);
 }
 
 static unsigned long count_bucket(struct bucket *bucket,
