@@ -54,7 +54,9 @@ disturb() { # SEED
 	n=$1
 	while :; do
 		n=$(((n * 1103515245 + 12345) % 2147483648))
-		[ @FLIP@ = 0 ] || echo $((n / 65536 % 4)) >$REAL/enabled
+		bits=$((n / 65536 % 8))
+		[ @FLIP@ = 0 ] || echo $((bits % 4 + bits / 4 * 8)) >$REAL/enabled
+		case $((n / 524288 % 2)) in 0) echo eager ;; *) echo pressure ;; esac >$REAL/tables_policy
 		n=$(((n * 1103515245 + 12345) % 2147483648))
 		case $((n / 65536 % 6)) in
 		0) echo 1 ;; 1) echo 3 ;; 2) echo 16 ;; 3) echo 100 ;; *) echo 512 ;;
@@ -79,6 +81,7 @@ report stress run -- inside @COMMAND@
 kill $!
 echo y >$REAL/enabled
 echo 512 >$REAL/max_run
+echo eager >$REAL/tables_policy
 sleep 1
 echo 1G >$GROUP/memory.reclaim 2>/dev/null
 rmdir $GROUP

@@ -73,6 +73,7 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 bool unmap_table_gone(pte_t *pte);
 bool unmap_table_missed(pmd_t *pmd);
 bool unmap_is_table(pmd_t *pmd);
+/* Of the table, or the PMD's own. */
 spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml);
 
 void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,

@@ -334,8 +334,8 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
 	struct mm_struct *mm = d->tlb->mm;
 	unsigned long addr = d->addr;
+	spinlock_t *ptl = NULL;
 	pte_t *start;
-	spinlock_t *ptl;
 
 	tlb_change_page_size(d->tlb, PAGE_SIZE);
 	start = pte_offset_map_lock(mm, pmd, addr, &ptl);

@@ -134,16 +134,13 @@ static struct ptdesc *unchain(struct ptdesc *table)
 static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 			    unsigned long age, struct ptdesc **gone)
 {
-	pmd_t pmdval = pmdp_get(pmd);
-	spinlock_t *ptl;
+	spinlock_t *ptl = unmap_lockptr(mm, pmd, pml);
 	pte_t *table;
 	bool done;
 
-	lockdep_assert_held(pml);
 	if (!unmap_is_table(pmd) || COMPAT_TABLES_PINNED)
 		return false;
-	table = (pte_t *)pmd_page_vaddr(pmdval);
-	ptl = pte_lockptr(mm, &pmdval);
+	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
 	done = unhook(pmd, table, age);

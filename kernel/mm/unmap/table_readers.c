@@ -32,25 +32,22 @@ pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
 			     unsigned long addr, spinlock_t **ptlp,
 			     spinlock_t *held)
 {
-	spinlock_t *ptl;
 	pmd_t pmdval;
 	pte_t *pte;
 
 	for (;;) {
-		pmdval = pmdp_get_lockless(pmd);
-		pte = pte_offset_map_nolock(mm, pmd, addr, &ptl);
+		pte = __pte_offset_map(pmd, addr, &pmdval);
 		if (!pte)
 			return NULL;
-		if (ptl != held)
-			spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
+		*ptlp = pte_lockptr(mm, &pmdval);
+		if (*ptlp != held)
+			spin_lock_nested(*ptlp, SINGLE_DEPTH_NESTING);
 		if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd))))
-			break;
-		if (ptl != held)
-			spin_unlock(ptl);
+			return pte;
+		if (*ptlp != held)
+			spin_unlock(*ptlp);
 		pte_unmap(pte);
 	}
-	*ptlp = ptl;
-	return pte;
 }
 
 /**

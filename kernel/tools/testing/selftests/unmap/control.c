@@ -7,6 +7,7 @@
  * accepts        0, 1, hexadecimal, y and n
  * refuses        anything else, with EINVAL and no effect
  * max_run        1 to 512, nothing else
+ * tables_policy  eager or pressure, nothing else
  * run_of_one     with max_run 1 contents are right and every run has one entry
  * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
  * flipped        switching back and forth under reclaim loses nothing
@@ -27,6 +28,7 @@
 
 #define ENABLED	UNMAP_SYSFS "enabled"
 #define MAX_RUN	UNMAP_SYSFS "max_run"
+#define POLICY	UNMAP_SYSFS "tables_policy"
 #define STAT	UNMAP_SYSFS "stat"
 
 #define LEN	PMD
@@ -94,7 +96,7 @@ TEST_F(control, shows)
 	EXPECT_STREQ("0x0001\n", text);
 	ASSERT_EQ(0, write_error(ENABLED, "y"));
 	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
-	EXPECT_STREQ("0x0003\n", text);
+	EXPECT_STREQ("0x000b\n", text);
 	ASSERT_EQ(0, write_error(ENABLED, "0"));
 	ASSERT_TRUE(read_text(ENABLED, text, sizeof(text)));
 	EXPECT_STREQ("0x0000\n", text);
@@ -106,8 +108,8 @@ TEST_F(control, accepts)
 		const char *text;
 		long on;
 	} cases[] = {
-		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 3 }, { "N\n", 0 }, { "Y\n", 3 },
-		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 },
+		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 11 }, { "N\n", 0 }, { "Y\n", 11 },
+		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 }, { "8", 8 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -121,7 +123,7 @@ TEST_F(control, accepts)
 TEST_F(control, refuses)
 {
 	static const char * const texts[] = {
-		"maybe", "-1", "4", "0x10000", "1 1", "1x", "99999999999", "x"
+		"maybe", "-1", "4", "15", "0x10000", "1 1", "1x", "99999999999", "x"
 	};
 
 	ASSERT_EQ(0, write_error(ENABLED, "1"));
@@ -145,6 +147,24 @@ TEST_F(control, max_run)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(EINVAL, write_error(MAX_RUN, bad[i]));
 	EXPECT_EQ(16, read_field(MAX_RUN, ""));
+}
+
+/* Leaves the policy as it was. */
+TEST_F(control, tables_policy)
+{
+	static const char * const bad[] = { "lazy", "eager pressure", "1" };
+	char before[32], text[32];
+
+	ASSERT_TRUE(read_text(POLICY, before, sizeof(before)));
+	EXPECT_EQ(0, write_error(POLICY, "pressure\n"));
+	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
+	EXPECT_STREQ("eager [pressure]\n", text);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(EINVAL, write_error(POLICY, bad[i]));
+	EXPECT_EQ(0, write_error(POLICY, "eager"));
+	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
+	EXPECT_STREQ("[eager] pressure\n", text);
+	write_error(POLICY, before[0] == '[' ? "eager" : "pressure");
 }
 
 static char *lazyfree(void)

@@ -39,6 +39,7 @@ static const struct {
 } files[] = {
 	{ UNMAP_SYSFS "enabled", true },
 	{ UNMAP_SYSFS "max_run", true },
+	{ UNMAP_SYSFS "tables_policy", true },
 	{ UNMAP_SYSFS "stat", false },
 	{ PARAMETERS "sabotage", false },
 };
