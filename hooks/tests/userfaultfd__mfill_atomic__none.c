@@ -13,7 +13,11 @@ static long mfill_atomic(struct context *ctx, unsigned long len)
 			err = -EEXIST;
 			break;
 		}
-		len -= fill(dst_pmd);
+		err = mfill_atomic_pte(dst_pmd, dst_vma, &folio);
+		cond_resched();
+		if (err)
+			break;
+		len -= PAGE_SIZE;
 	}
 	return err;
 }

@@ -63,11 +63,8 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 #ifdef CONFIG_UNMAP_TABLES
 #define unmap_tables_may_go()	true
 
-void stock_try_to_unmap_flush(void);
-
-pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
-			     unsigned long addr, spinlock_t **ptlp,
-			     spinlock_t *held);
+pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd, unsigned long addr,
+			     spinlock_t **ptlp, spinlock_t *held);
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp);
 bool unmap_table_gone(pte_t *pte);
@@ -81,6 +78,7 @@ void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 void unmap_tables_left(struct mm_struct *mm, unsigned long start,
 		       unsigned long end);
 void unmap_tables_exit(struct mm_struct *mm);
+void unmap_flush_and_sweep(void);
 
 /* That of <linux/mm.h> takes a table that has gone for a lack of memory. */
 #undef pte_alloc_map_lock
@@ -102,7 +100,7 @@ static inline int unmap_none_or_clear_bad(pmd_t *pmd)
 #define pmd_none_or_clear_bad	unmap_none_or_clear_bad
 #else
 #define unmap_tables_may_go()	false
-#define stock_try_to_unmap_flush	try_to_unmap_flush
+#define unmap_flush_and_sweep	try_to_unmap_flush
 
 static inline pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
 					   unsigned long addr, spinlock_t **ptlp,

@@ -8,6 +8,7 @@
 
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
+#include <linux/shrinker.h>
 #include <linux/unmap.h>
 
 /* All deferred flushes of an mm are one flush of all of it; others go by address. */
@@ -132,6 +133,16 @@ static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 #else
 #define COMPAT_TABLES_PINNED	false
 #endif
+
+/* Shrinkers have no number of their own where there are no memory control groups. */
+static inline int compat_shrinker_id(const struct shrinker *shrinker)
+{
+#ifdef CONFIG_MEMCG
+	return shrinker->id;
+#else
+	return 0;
+#endif
+}
 
 /* Such architectures keep something beside an entry: arch_unmap_one(). */
 #ifdef __HAVE_ARCH_UNMAP_ONE

@@ -152,23 +152,44 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 }
 
 /*
- * The translations of entries cleared by others may not be flushed yet: all of the
- * range is, and with it what the gather has to flush anyway.
+ * Whether translations that go through the tables may still be in a TLB.  Whoever
+ * cleared the entries and has not flushed yet said so before he took the tables'
+ * locks, which were taken here since.
  */
+static bool others_flush_later(const struct mmu_gather *tlb)
+{
+	flush_tlb_batched_pending(tlb->mm);
+	return mm_tlb_flush_nested(tlb->mm);
+}
+
+/*
+ * Walk caches forget the tables, and TLBs what others may not have flushed; with it
+ * goes what the gather has to flush anyway.  A gather's range is widened from both
+ * of its ends: it takes sizes as unsigned int, which tables of 64 KiB exceed.
+ */
+static void flush_gather(struct mmu_gather *tlb, unsigned long start,
+			 unsigned long end)
+{
+	if (others_flush_later(tlb)) {
+		tlb_flush_pte_range(tlb, start, PAGE_SIZE);
+		tlb_flush_pte_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
+	} else {
+		tlb_flush_pmd_range(tlb, start, PAGE_SIZE);
+		tlb_flush_pmd_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
+	}
+	tlb->freed_tables = 1;
+	tlb_flush_mmu_tlbonly(tlb);
+}
+
 static void flush(struct table_batch *batch, unsigned long start,
 		  unsigned long end)
 {
-	struct mmu_gather *tlb = batch->tlb;
-
 	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_FLUSH))
 		return;
-	if (!tlb) {
+	if (batch->tlb)
+		flush_gather(batch->tlb, start, end);
+	else
 		flush_tlb_range(batch->vma, start, end);
-		return;
-	}
-	tlb_flush_pte_range(tlb, start, end - start);
-	tlb->freed_tables = 1;
-	tlb_flush_mmu_tlbonly(tlb);
 }
 
 static void free_chain(struct rcu_head *head)

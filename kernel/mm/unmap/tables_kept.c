@@ -7,8 +7,9 @@
  * not which they are: nobody tells us when one is filled again, so they are looked
  * at when the record is swept.
  *
- * The mm's last user removes the record (unmap_tables_exit()), so that a record found
- * under its bucket's lock has an mm.  Buckets' locks nest in all others.
+ * A record goes when its places are taken for a sweep, or with the mm's last user
+ * (unmap_tables_exit()), so that one found under its bucket's lock has an mm.  Buckets'
+ * locks nest in all others.
  */
 #include <linux/bitmap.h>
 #include <linux/hash.h>
@@ -17,12 +18,12 @@
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/mmap_lock.h>
+#include <linux/oom.h>
 #include <linux/pagewalk.h>
 #include <linux/sched/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/string.h>
 #include <linux/swap.h>
 #include <linux/sysfs.h>
 
@@ -83,6 +84,7 @@ static struct bucket buckets[1 << BUCKET_BITS] = {
 
 /* Tables emptied by reclaim wait for its flush: in which buckets. */
 static DECLARE_BITMAP(evicted, 1 << BUCKET_BITS);
+static atomic_t nr_records = ATOMIC_INIT(0);
 static struct shrinker *shrinker;
 
 static struct bucket *bucket_of(const struct mm_struct *mm)
@@ -113,13 +115,23 @@ static struct kept_mm *new_record(struct bucket *bucket, struct mm_struct *mm)
 		return NULL;
 	record->mm = mm;
 	hlist_add_head(&record->node, &bucket->records);
+	atomic_inc(&nr_records);
 	return record;
+}
+
+/* To be freed by the caller. */
+static void remove_record(struct bucket *bucket, struct kept_mm *record)
+{
+	lockdep_assert_held(&bucket->lock);
+	hlist_del(&record->node);
+	atomic_dec(&nr_records);
 }
 
 static void add_place(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr)
 {
-	p->nr += nr;
+	if (p->nr + nr > p->nr)
+		p->nr += nr;
 	p->since = jiffies;
 	if (nr == 1 && p->nr_places < PLACES) {
 		p->place[p->nr_places++] = start;
@@ -129,49 +141,51 @@ static void add_place(struct places *p, unsigned long start, unsigned long end,
 	p->end = max(p->end, end);
 }
 
-/* Reclaim of this memcg is to ask us. */
+/* Reclaim of the mm's memcg, which may have changed, is to ask us. */
 static void tell_shrinker(struct mm_struct *mm)
 {
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
 	int nid;
 
-	if (!memcg)
+	if (!memcg || !shrinker)
 		return;
 	for_each_online_node(nid)
-		set_shrinker_bit(memcg, nid, shrinker->id);
+		set_shrinker_bit(memcg, nid, compat_shrinker_id(shrinker));
 	mem_cgroup_put(memcg);
 }
 
-/**
- * unmap_tables_keep - remember where empty tables are
- * @mm: theirs
- * @start: the first address of the first
- * @end: the end of what the last one translates
- * @nr: how many there are between; one: it is that table alone
- *
- * Without memory for it they are forgotten, and stay until their VMAs go.  Any lock
- * may be held.
- */
-void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
+/* Without memory for it they are forgotten, and stay until their VMAs go. */
+static void write_down(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr)
 {
 	struct bucket *bucket = bucket_of(mm);
 	struct kept_mm *record;
-	bool first = false;
 
 	spin_lock(&bucket->lock);
 	record = find_record(bucket, mm);
 	/* Without users it has lost its record, or is about to. */
 	if (!record && atomic_read(&mm->mm_users))
 		record = new_record(bucket, mm);
-	if (record) {
-		first = !record->places.nr;
+	if (record)
 		add_place(&record->places, start, end, nr);
-	}
 	spin_unlock(&bucket->lock);
-	if (first)
-		tell_shrinker(mm);
 	unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
+}
+
+/**
+ * unmap_tables_keep - remember where empty tables are, until memory is short
+ * @mm: theirs
+ * @start: the first address of the first
+ * @end: the end of what the last one translates
+ * @nr: how many there are between; one: it is that table alone
+ *
+ * Any lock may be held.
+ */
+void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
+		       unsigned long end, unsigned int nr)
+{
+	write_down(mm, start, end, nr);
+	tell_shrinker(mm);
 }
 
 /**
@@ -179,13 +193,14 @@ void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
  * @mm: its mm
  * @addr: an address it translates
  *
- * It can go after the deferred flush: see try_to_unmap_flush().  Page-table lock
+ * It can go after the deferred flush: see unmap_flush_and_sweep().  Page-table lock
  * held on entry and return.
  */
 void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
 {
-	addr &= PMD_MASK;
-	unmap_tables_keep(mm, addr, addr + PMD_SIZE, 1);
+	unsigned long start = addr & PMD_MASK;
+
+	unmap_tables_keep(mm, start, start + PMD_SIZE, 1);
 	if (unmap_tables_eager())
 		set_bit(bucket_of(mm) - buckets, evicted);
 }
@@ -203,7 +218,7 @@ void unmap_tables_exit(struct mm_struct *mm)
 	spin_lock(&bucket->lock);
 	record = find_record(bucket, mm);
 	if (record)
-		hlist_del(&record->node);
+		remove_record(bucket, record);
 	spin_unlock(&bucket->lock);
 	kfree(record);
 }
@@ -211,12 +226,14 @@ void unmap_tables_exit(struct mm_struct *mm)
 /**
  * struct sweep - one pass over parts of an mm
  * @batch: tables that look empty
+ * @policy: do as the policy says; otherwise they are given back now
  * @age: spare those that have not been empty for so many ticks
  * @freed: how many were given back
  * @spared: how many looked empty and were not given back
  */
 struct sweep {
 	struct table_batch batch;
+	bool policy;
 	unsigned long age;
 	unsigned int freed, spared;
 };
@@ -227,6 +244,10 @@ static void sweep_batch(struct sweep *s)
 
 	if (!nr)
 		return;
+	if (s->policy) {
+		unmap_tables_finish(&s->batch);
+		return;
+	}
 	freed = unmap_tables_free(&s->batch, s->age);
 	s->freed += freed;
 	s->spared += nr - freed;
@@ -250,14 +271,23 @@ static int sweep_pmd(pmd_t *pmd, unsigned long addr, unsigned long next,
 {
 	struct sweep *s = walk->private;
 
+	if (!(next & ~TABLE_BATCH_MASK))
+		cond_resched();
 	if (!looks_empty(pmd, addr))
 		return 0;
-	if (!unmap_tables_fit(&s->batch, addr)) {
+	if (!unmap_tables_fit(&s->batch, addr))
 		sweep_batch(s);
-		cond_resched();
-	}
 	s->batch.vma = walk->vma;
 	unmap_tables_note(&s->batch, pmd, addr);
+	return 0;
+}
+
+/* The walk would split what is huge. */
+static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
+		     struct mm_walk *walk)
+{
+	if (pud_leaf(*pud) || pud_devmap(*pud))
+		walk->action = ACTION_CONTINUE;
 	return 0;
 }
 
@@ -268,6 +298,7 @@ static int sweep_vma(unsigned long start, unsigned long end, struct mm_walk *wal
 }
 
 static const struct mm_walk_ops sweep_ops = {
+	.pud_entry = sweep_pud,
 	.pmd_entry = sweep_pmd,
 	.test_walk = sweep_vma,
 	.walk_lock = PGWALK_RDLOCK,
@@ -286,23 +317,17 @@ static void sweep_part(struct sweep *s, struct mm_struct *mm, unsigned long star
  * @start: where the range begins; tables that reach into it are looked at
  * @end: its end
  *
- * For stock code that clears entries itself.  With the policy "pressure" they are
- * kept instead.
+ * For stock code that clears entries itself.  The policy may be to keep them.
  */
 void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 			unsigned long end)
 {
-	struct sweep s = {};
+	struct sweep s = { .policy = true };
 
 	if (!unmap_tables_enabled())
 		return;
-	if (unmap_tables_eager()) {
-		sweep_part(&s, mm, start, end);
-		sweep_batch(&s);
-		return;
-	}
-	unmap_tables_keep(mm, start, end,
-			  (end - 1) / PMD_SIZE - start / PMD_SIZE + 1);
+	sweep_part(&s, mm, start, end);
+	sweep_batch(&s);
 }
 
 /**
@@ -318,16 +343,6 @@ void unmap_tables_left(struct mm_struct *mm, unsigned long start,
 		return;
 	unmap_tables_sweep(mm, start, end);
 	mmap_read_unlock(mm);
-}
-
-/* The places, and a user of the mm; false if there are none, or no users. */
-static bool take_places(struct kept_mm *record, struct places *p)
-{
-	if (!record->places.nr || !mmget_not_zero(record->mm))
-		return false;
-	*p = record->places;
-	memset(&record->places, 0, sizeof(record->places));
-	return true;
 }
 
 static void give_back_places(struct mm_struct *mm, const struct places *p)
@@ -356,6 +371,13 @@ static unsigned int sweep_places(struct mm_struct *mm, const struct places *p,
 	return s.freed;
 }
 
+/* An mm whose fork() failed halfway has VMAs that are not its own. */
+static unsigned int sweep_stable(struct mm_struct *mm, const struct places *p,
+				 unsigned long age)
+{
+	return check_stable_address_space(mm) ? 0 : sweep_places(mm, p, age);
+}
+
 /* Who holds the mmap lock for long is asked again another time. */
 static unsigned int sweep_mm(struct mm_struct *mm, const struct places *p,
 			     unsigned long age)
@@ -363,7 +385,7 @@ static unsigned int sweep_mm(struct mm_struct *mm, const struct places *p,
 	unsigned int freed = 0;
 
 	if (mmap_read_trylock(mm)) {
-		freed = sweep_places(mm, p, age);
+		freed = sweep_stable(mm, p, age);
 		mmap_read_unlock(mm);
 	} else {
 		give_back_places(mm, p);
@@ -388,77 +410,106 @@ static bool old_enough(const struct places *p)
 	return p->nr && time_after_eq(jiffies, p->since + KEEP_AGE);
 }
 
-/* The bucket's next record after the one at @skip records from its head. */
-static struct mm_struct *take_next(struct bucket *bucket, unsigned int *skip,
-				   const struct mem_cgroup *memcg,
-				   struct places *p)
+/*
+ * Reclaim that has just emptied a table does not look through all of an mm for it:
+ * what is far apart is left to the shrinker.
+ */
+static bool worth_a_sweep(const struct places *p, unsigned long age)
+{
+	return age ? old_enough(p) :
+		     (p->end - p->start) / PMD_SIZE <= (unsigned long)p->nr * TABLE_BATCH;
+}
+
+/**
+ * struct search - which records to sweep
+ * @memcg: of their mms; null: any
+ * @age: spare tables that have not been empty for so many ticks
+ * @skip: so many of the bucket's records were looked at, and stay
+ */
+struct search {
+	const struct mem_cgroup *memcg;
+	unsigned long age;
+	unsigned int skip;
+};
+
+/* A user of its mm, without whom it stays; then the record is the caller's. */
+static bool take(struct bucket *bucket, struct kept_mm *record,
+		 const struct search *search)
+{
+	if (!worth_a_sweep(&record->places, search->age) ||
+	    !in_memcg(record->mm, search->memcg) || !mmget_not_zero(record->mm))
+		return false;
+	remove_record(bucket, record);
+	return true;
+}
+
+static struct kept_mm *take_next(struct bucket *bucket, struct search *search)
 {
 	struct kept_mm *record;
-	struct mm_struct *mm = NULL;
 	unsigned int i = 0;
 
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node) {
-		if (i++ < *skip)
+		if (i++ < search->skip)
 			continue;
-		*skip = i;
-		if (in_memcg(record->mm, memcg) && take_places(record, p)) {
-			mm = record->mm;
+		if (take(bucket, record, search))
 			break;
-		}
+		search->skip = i;
 	}
 	spin_unlock(&bucket->lock);
-	return mm;
+	return record;
 }
 
 /* Records that come or go meanwhile may be missed, or met twice. */
-static unsigned int sweep_bucket(struct bucket *bucket,
-				 const struct mem_cgroup *memcg,
-				 unsigned int want, unsigned long age)
+static unsigned int sweep_bucket(struct bucket *bucket, struct search search,
+				 unsigned int want)
 {
-	unsigned int skip = 0, freed = 0;
-	struct mm_struct *mm;
-	struct places p;
+	struct kept_mm *record;
+	unsigned int freed = 0;
 
-	while (freed < want && !hlist_empty(&bucket->records)) {
-		mm = take_next(bucket, &skip, memcg, &p);
-		if (!mm)
+	while (freed < want) {
+		record = take_next(bucket, &search);
+		if (!record)
 			break;
-		freed += sweep_mm(mm, &p, age);
+		freed += sweep_mm(record->mm, &record->places, search.age);
+		kfree(record);
 		cond_resched();
 	}
 	return freed;
 }
 
-static unsigned int sweep_all(const struct mem_cgroup *memcg, unsigned int want,
-			      unsigned long age)
+static unsigned int sweep_all(struct search search, unsigned int want)
 {
 	unsigned int i, freed = 0;
 
 	for (i = 0; i < ARRAY_SIZE(buckets) && freed < want; i++)
-		freed += sweep_bucket(&buckets[i], memcg, want - freed, age);
+		if (!hlist_empty(&buckets[i].records))
+			freed += sweep_bucket(&buckets[i], search, want - freed);
 	return freed;
 }
 
 /**
- * try_to_unmap_flush - flush what try_to_unmap() has deferred
+ * unmap_flush_and_sweep - flush what try_to_unmap() has deferred
  *
- * After that, tables which it left empty are given back.
+ * Then tables which it left empty are given back.  For reclaim, in place of
+ * try_to_unmap_flush(), where neither folios nor rmap are locked.
  */
-void try_to_unmap_flush(void)
+void unmap_flush_and_sweep(void)
 {
+	struct search search = {};
 	unsigned int i;
 
-	stock_try_to_unmap_flush();
+	try_to_unmap_flush();
 	if (!unmap_tables_enabled())
 		return;
 	for_each_set_bit(i, evicted, ARRAY_SIZE(buckets))
 		if (test_and_clear_bit(i, evicted))
-			sweep_bucket(&buckets[i], NULL, UINT_MAX, 0);
+			sweep_bucket(&buckets[i], search, UINT_MAX);
 }
 
+/* How many tables are old enough; @any: whether there are others. */
 static unsigned long count_bucket(struct bucket *bucket,
-				  const struct mem_cgroup *memcg)
+				  const struct mem_cgroup *memcg, bool *any)
 {
 	struct kept_mm *record;
 	unsigned long nr = 0;
@@ -466,9 +517,13 @@ static unsigned long count_bucket(struct bucket *bucket,
 	if (hlist_empty(&bucket->records))
 		return 0;
 	spin_lock(&bucket->lock);
-	hlist_for_each_entry(record, &bucket->records, node)
-		if (old_enough(&record->places) && in_memcg(record->mm, memcg))
+	hlist_for_each_entry(record, &bucket->records, node) {
+		if (!in_memcg(record->mm, memcg))
+			continue;
+		*any = true;
+		if (old_enough(&record->places))
 			nr += record->places.nr;
+	}
 	spin_unlock(&bucket->lock);
 	return nr;
 }
@@ -476,17 +531,21 @@ static unsigned long count_bucket(struct bucket *bucket,
 static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long nr = 0;
+	bool any = false;
 	int i;
 
+	if (!unmap_tables_enabled() || !atomic_read(&nr_records))
+		return SHRINK_EMPTY;
 	for (i = 0; i < ARRAY_SIZE(buckets); i++)
-		nr += count_bucket(&buckets[i], sc->memcg);
-	return nr;
+		nr += count_bucket(&buckets[i], sc->memcg, &any);
+	return any ? nr : SHRINK_EMPTY;
 }
 
 /* An mm once begun is done: walking it costs the same for one table as for all. */
 static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 {
-	unsigned int freed = sweep_all(sc->memcg, sc->nr_to_scan, KEEP_AGE);
+	struct search search = { .memcg = sc->memcg, .age = KEEP_AGE };
+	unsigned int freed = sweep_all(search, sc->nr_to_scan);
 
 	mm_account_reclaimed_pages(freed);
 	if (!freed)
@@ -497,7 +556,8 @@ static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 
 static int __init unmap_tables_init(void)
 {
-	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE, "unmap-tables");
+	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE | SHRINKER_NONSLAB,
+				  "unmap-tables");
 	if (!shrinker)
 		return -ENOMEM;
 	shrinker->count_objects = count_tables;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* It flushes only once. */
+static unsigned int shrink_folio_list(struct list *list)
+{
+	try_to_unmap_flush();
+	return 0;
+}
