@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How an empty PTE table is freed beside all who look at tables, with and without locks.
+ *
+ * There are two PMD entries ("slots"), each with room for a table of two entries, three tables
+ * of memory, two CPUs whose hardware fills its caches when it likes, and two actors, given as
+ * FIRST and SECOND (a THIRD if memory allows), such as do_fault.  Without FIRST they are numbers
+ * in the environment: to make a search takes longer than to run it.  Each actor does its work once, at an address
+ * of its choice, from every state of the tables.  Memory is sequentially consistent.
+ *
+ * Steps: what stands in one d_step is one step to all others.  That is a lock with the test
+ * that it is free; accesses of which only one can be seen by those who do not hold the
+ * locks in question; and rcu_read_lock() with the read after it, rcu_read_unlock() with the
+ * unlock before it: a longer read section would only make grace periods longer.
+ * want[] and gone[] are the model's own notes, which no actor reads.
+ *
+ * A law is taken away by defining one of
+ *
+ *   NO_RECHECK		fault, mremap and fork trust a PMD read before they had the PTE lock
+ *   NO_RCU		a table is memory again at once after the flush
+ *   NO_FLUSH		nobody flushes what the CPUs know about a table
+ *   LATE_FLUSH		free drops the PMD lock before the flush
+ *   NO_SCAN		free trusts the emptiness that it noticed under an earlier lock
+ *   CHECK_EARLY	collapse looks at the PMD before it has the VMA's lock (Linux 6.12)
+ *   CHECK_BEFORE_RMAP	collapse looks at it before it has the rmap lock (Linux 7.3)
+ *   NO_PMD_REREAD	GUP-fast re-reads the entry, but not the PMD
+ *   WRONG_ORDER	free takes the PTE lock first when it came by munmap or madvise
+ */
+
+#ifdef THIRD
+#define ACTORS 3
+#else
+#define ACTORS 2
+#endif
+
+/* What a PMD entry, a walk cache or a TLB entry holds: nothing, a table's number, or this. */
+#define NONE 0
+#define HUGE 4
+#define is_table(value) ((value) != NONE && (value) != HUGE)
+
+/* What a table's memory is.  UNUSED may be anybody's data: no one may look at it. */
+#define UNUSED 0
+#define TABLE 1
+#define WAITING 2	/* for the end of a grace period */
+#define DEPOSITED 3	/* kept for the day when the huge page is split */
+
+byte pmd[2];
+bit entry[8];		/* by at(table, index) */
+byte kind[4];		/* by table; 0 is no table */
+bit pte_lock[4];
+bit pmd_lock;
+#define at(table, index) ((table) * 2 + (index))
+#define empty(table) (!entry[at(table, 0)] && !entry[at(table, 1)])
+
+/*
+ * Two VMAs: either each slot is one VMA's, or the first entries of both slots are one's and
+ * the second ones the other's.  Those who change VMAs hold mmap_lock and the VMA's lock;
+ * faults and madvise hold no more than the VMA's lock, reclaim the lock of the VMA's rmap.
+ */
+bit shared;
+bit mmap_lock;
+byte vma_readers[2];
+bit vma_writer[2];
+byte rmap_readers[2];
+bit rmap_writer[2];
+#define vma_of(slot, index) (shared -> (index) : (slot))
+
+/* RCU, or interrupts being off: who is inside, and for whom a table's grace period waits. */
+byte inside;
+byte grace[4];
+#define ME (1 << _pid)
+
+/* Each CPU's walk cache and TLB, for one address that is chosen at the start. */
+bit watched_slot;
+bit watched_index;
+byte walk[2];
+byte tlb[2];
+
+bit want[4];		/* by address: an entry was set and not cleared since */
+byte pins[4];		/* by address: who holds a reference to its page by GUP-fast */
+bit gone[4];		/* by address: its page was freed */
+byte done;
+
+/* --- Memory and RCU --------------------------------------------------------------------- */
+
+/* Looking at a table, and taking its lock, which is in its descriptor. */
+inline touch(table)
+{
+	assert(kind[table] != UNUSED)
+}
+
+/* To free is to give up all knowledge of it: a CPU that has it cached may read it any time. */
+inline free_table(table)
+{
+	assert(empty(table) && !pte_lock[table]);
+	assert(pmd[0] != table && pmd[1] != table);
+	assert(walk[0] != table && walk[1] != table);
+	assert(tlb[0] != table && tlb[1] != table);
+	kind[table] = UNUSED
+}
+
+inline call_rcu(table)
+{
+	d_step {
+#ifdef NO_RCU
+		free_table(table);
+#else
+		kind[table] = WAITING;
+		grace[table] = inside;
+#endif
+		table = NONE
+	}
+}
+
+inline leave_rcu()
+{
+	inside = inside & ~ME;
+	grace[1] = grace[1] & ~ME;
+	grace[2] = grace[2] & ~ME;
+	grace[3] = grace[3] & ~ME
+}
+
+#define grace_over(table) (kind[table] == WAITING && grace[table] == 0)
+
+proctype rcu()
+{
+end:	do
+	:: d_step { grace_over(1) -> free_table(1) }
+	:: d_step { grace_over(2) -> free_table(2) }
+	:: d_step { grace_over(3) -> free_table(3) }
+	od
+}
+
+/* --- Locks ------------------------------------------------------------------------------- */
+
+inline lock(mutex)
+{
+	d_step { !mutex -> mutex = 1 }
+}
+
+inline lock_table(table)
+{
+	d_step { !pte_lock[table] -> touch(table); pte_lock[table] = 1 }
+}
+
+inline unlock_table(table)
+{
+	d_step { touch(table); pte_lock[table] = 0 }
+}
+
+inline read_lock(readers, writer)
+{
+	d_step { !writer -> readers++ }
+}
+
+inline write_lock(readers, writer)
+{
+	d_step { !writer && readers == 0 -> writer = 1 }
+}
+
+/* pte_offset_map() */
+inline map(slot, table)
+{
+	d_step { inside = inside | ME; table = pmd[slot] }
+}
+
+inline unmap()
+{
+	d_step { leave_rcu() }
+}
+
+/* pte_unmap_unlock() */
+inline unmap_unlock(table)
+{
+	d_step { touch(table); pte_lock[table] = 0; leave_rcu() }
+}
+
+/* Law 8. */
+#ifdef NO_RECHECK
+#define moved(slot, table) false
+#else
+#define moved(slot, table) (pmd[slot] != table)
+#endif
+
+/* --- The CPUs' caches ---------------------------------------------------------------------- */
+
+#define agree(one, other) ((one) == NONE || (other) == NONE || (one) == (other))
+
+/* An address is never translated in two ways, not even on two CPUs. */
+#define coherent \
+	(agree(walk[0], walk[1]) && agree(tlb[0], tlb[1]) && \
+	 agree(walk[0], tlb[0]) && agree(walk[0], tlb[1]) && \
+	 agree(walk[1], tlb[0]) && agree(walk[1], tlb[1]))
+
+inline hardware_of(cpu)
+{
+	d_step {
+		walk[cpu] == NONE && is_table(pmd[watched_slot]) ->
+		walk[cpu] = pmd[watched_slot];
+		assert(coherent)
+	}
+}
+
+/*
+ * Caches are filled at any time from what is there, and kept until a flush: what a CPU forgets
+ * by itself it could as well not have read.  No step leaves the state as it was, so that
+ * pan still notices when all others wait for each other.
+ */
+proctype hardware(byte cpu)
+{
+end:	do
+	:: hardware_of(cpu)
+	:: d_step {
+		tlb[cpu] == NONE && walk[cpu] != NONE && entry[at(walk[cpu], watched_index)] ->
+		tlb[cpu] = walk[cpu];
+		assert(coherent)
+	   }
+	:: d_step {
+		tlb[cpu] == NONE && pmd[watched_slot] == HUGE ->
+		tlb[cpu] = HUGE;
+		assert(coherent)
+	   }
+	od
+}
+
+#ifdef NO_FLUSH
+#define FLUSHES false
+#else
+#define FLUSHES true
+#endif
+
+/* All that is known of a slot, one CPU after the other. */
+inline flush_slot(touched)
+{
+	if
+	:: touched && FLUSHES ->
+		d_step { walk[0] = NONE; tlb[0] = NONE };
+		d_step { walk[1] = NONE; tlb[1] = NONE }
+	:: else
+	fi
+}
+
+/* The translation of one address; what is known of its table stays. */
+inline flush_page(slot, index)
+{
+	if
+	:: slot == watched_slot && index == watched_index && FLUSHES ->
+		tlb[0] = NONE;
+		tlb[1] = NONE
+	:: else
+	fi
+}
+
+/* --- The actors --------------------------------------------------------------------------- */
+
+inline choose(what)
+{
+	if
+	:: what = 0
+	:: what = 1
+	fi
+}
+
+/* __pte_alloc() */
+inline install(slot, table)
+{
+	d_step {
+		kind[1] == UNUSED || kind[2] == UNUSED || kind[3] == UNUSED ->
+		if
+		:: kind[1] == UNUSED -> table = 1
+		:: else -> table = (kind[2] == UNUSED -> 2 : 3)
+		fi;
+		kind[table] = TABLE
+	}
+	lock(pmd_lock);
+	d_step {
+		if
+		:: pmd[slot] == NONE -> pmd[slot] = table
+		:: else -> kind[table] = UNUSED
+		fi;
+		table = NONE
+	}
+	pmd_lock = 0
+}
+
+/* handle_mm_fault() */
+proctype do_fault()
+{
+	bit slot, index, vma;
+	byte table;
+
+	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
+	read_lock(vma_readers[vma], vma_writer[vma]);
+again:	if
+	:: pmd[slot] == HUGE -> goto out
+	:: pmd[slot] == NONE -> install(slot, table)
+	:: is_table(pmd[slot])
+	fi;
+	map(slot, table);
+	if
+	:: !is_table(table) -> unmap(); goto again
+	:: else
+	fi;
+	lock_table(table);
+	if
+	:: moved(slot, table) -> unmap_unlock(table); goto again
+	:: else
+	fi;
+	d_step {
+		touch(table);
+		entry[at(table, index)] = 1;
+		want[at(slot, index)] = 1;
+		gone[at(slot, index)] = 0
+	}
+	unmap_unlock(table);
+out:	atomic { vma_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; done++ }
+}
+
+/* zap_pte_range(): clear what is this VMA's in the slot, and notice whether nothing is left. */
+inline zap(slot, vma, table, noticed)
+{
+	map(slot, table);
+	if
+	:: !is_table(table) -> unmap()
+	:: else ->
+		lock_table(table);
+		if
+		:: pmd[slot] != table
+		:: else ->
+			if
+			:: vma_of(slot, 0) == vma ->
+				d_step { entry[at(table, 0)] = 0; want[at(slot, 0)] = 0 }
+			:: else
+			fi;
+			if
+			:: vma_of(slot, 1) == vma ->
+				d_step { entry[at(table, 1)] = 0; want[at(slot, 1)] = 0 }
+			:: else
+			fi;
+			noticed = empty(table)
+		fi;
+		unmap_unlock(table)
+	fi;
+	table = NONE
+}
+
+#ifdef NO_SCAN
+#define may_unhook(table) true
+#else
+#define may_unhook(table) empty(table)
+#endif
+
+/* Law 7: both locks held, all entries seen none. */
+inline unhook(slot, table)
+{
+	table = pmd[slot];
+	if
+	:: !is_table(table) -> table = NONE
+	:: else ->
+		lock_table(table);
+		if
+		:: may_unhook(table) -> pmd[slot] = NONE; unlock_table(table)
+		:: else -> unlock_table(table); table = NONE
+		fi
+	fi
+}
+
+/*
+ * mm/unmap/table.c.  Both slots are one batch with one flush.  Those who come from reclaim hold
+ * the rmap lock of one VMA and nothing of its neighbour, whose entries share the table.
+ */
+proctype do_free()
+{
+	bit vma, by_rmap, was_empty[2];
+	byte dead[2];
+
+	atomic { choose(vma); choose(by_rmap) }
+	if
+	:: by_rmap -> read_lock(rmap_readers[vma], rmap_writer[vma])
+	:: else -> read_lock(vma_readers[vma], vma_writer[vma])
+	fi;
+	if
+	:: shared || vma == 0 -> zap(0, vma, dead[0], was_empty[0])
+	:: else
+	fi;
+	if
+	:: shared || vma == 1 -> zap(1, vma, dead[1], was_empty[1])
+	:: else
+	fi;
+	if
+	:: !was_empty[0] && !was_empty[1] -> goto out
+	:: else
+	fi;
+#ifdef WRONG_ORDER
+	if
+	:: !by_rmap && was_empty[0] ->
+		map(0, dead[0]);
+		if
+		:: is_table(dead[0]) ->
+			lock_table(dead[0]);
+			lock(pmd_lock);
+			unlock_table(dead[0]);
+			pmd_lock = 0
+		:: else
+		fi;
+		unmap();
+		dead[0] = NONE
+	:: else
+	fi;
+#endif
+	lock(pmd_lock);
+	if
+	:: was_empty[0] -> unhook(0, dead[0])
+	:: else
+	fi;
+	if
+	:: was_empty[1] -> unhook(1, dead[1])
+	:: else
+	fi;
+#ifdef LATE_FLUSH
+	pmd_lock = 0;
+	flush_slot(dead[watched_slot] != NONE);
+#else
+	flush_slot(dead[watched_slot] != NONE);
+	pmd_lock = 0;
+#endif
+	if
+	:: dead[0] -> call_rcu(dead[0])
+	:: else
+	fi;
+	if
+	:: dead[1] -> call_rcu(dead[1])
+	:: else
+	fi;
+out:	atomic {
+		if
+		:: by_rmap -> rmap_readers[vma]--
+		:: else -> vma_readers[vma]--
+		fi;
+		vma = 0;
+		by_rmap = 0;
+		was_empty[0] = 0;
+		was_empty[1] = 0;
+		done++
+	}
+}
+
+#ifdef NO_PMD_REREAD
+#define same_pmd(slot, table) true
+#else
+#define same_pmd(slot, table) (pmd[slot] == table)
+#endif
+
+/* gup_fast_pte_range(): interrupts are off until it has the reference or gives up. */
+proctype do_gup()
+{
+	bit slot, index;
+	byte table;
+
+	atomic { choose(slot); choose(index) }
+	map(slot, table);
+	if
+	:: !is_table(table) -> goto out
+	:: else
+	fi;
+	touch(table);
+	if
+	:: !entry[at(table, index)] -> goto out
+	:: else
+	fi;
+	pins[at(slot, index)] = pins[at(slot, index)] | ME;
+	if
+	:: !same_pmd(slot, table) -> goto put
+	:: else
+	fi;
+	touch(table);
+	if
+	:: !entry[at(table, index)] -> goto put
+	:: else
+	fi;
+	unmap();
+	/* Whoever has the reference may use the page. */
+	assert(!gone[at(slot, index)]);
+put:	pins[at(slot, index)] = pins[at(slot, index)] & ~ME;
+out:	atomic { leave_rcu(); slot = 0; index = 0; table = 0; done++ }
+}
+
+/*
+ * try_to_unmap_one().  The PMD is not looked at again: an entry that is not none under the PTE
+ * lock is proof enough that the table is in use.
+ */
+proctype do_evict()
+{
+	bit slot, index, vma;
+	byte table;
+
+	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
+	read_lock(rmap_readers[vma], rmap_writer[vma]);
+	map(slot, table);
+	if
+	:: !is_table(table) -> unmap(); goto out
+	:: else
+	fi;
+	touch(table);
+	if
+	:: !entry[at(table, index)] -> unmap(); goto out
+	:: else
+	fi;
+	lock_table(table);
+	if
+	:: !entry[at(table, index)] -> unmap_unlock(table); goto out
+	:: else
+	fi;
+	assert(pmd[slot] == table);
+	entry[at(table, index)] = 0;
+	if
+	:: pins[at(slot, index)] ->
+		entry[at(table, index)] = 1;
+		unmap_unlock(table);
+		goto out
+	:: else -> want[at(slot, index)] = 0
+	fi;
+	/* At once, or deferred. */
+	if
+	:: flush_page(slot, index); unmap_unlock(table)
+	:: unmap_unlock(table); flush_page(slot, index)
+	fi;
+	/* A page that someone took a reference to meanwhile stays his. */
+	d_step {
+		if
+		:: !pins[at(slot, index)] && !want[at(slot, index)] -> gone[at(slot, index)] = 1
+		:: else
+		fi
+	}
+out:	atomic { rmap_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; done++ }
+}
+
+/* check_pmd_still_valid() */
+inline check_pmd(slot, valid)
+{
+	valid = is_table(pmd[slot])
+}
+
+/* __collapse_huge_page_copy(): the page is copied, and freed. */
+inline copy_page(slot, index, table)
+{
+	d_step {
+		gone[at(slot, index)] = entry[at(table, index)];
+		entry[at(table, index)] = 0
+	}
+}
+
+/* collapse_huge_page(), of a slot that is one VMA's. */
+proctype do_collapse()
+{
+	bit slot, valid;
+	byte table;
+
+	if
+	:: shared -> goto out
+	:: !shared -> choose(slot)
+	fi;
+	lock(mmap_lock);
+#ifdef CHECK_EARLY
+	check_pmd(slot, valid);
+#endif
+	write_lock(vma_readers[slot], vma_writer[slot]);
+#ifdef CHECK_BEFORE_RMAP
+	check_pmd(slot, valid);
+#endif
+	write_lock(rmap_readers[slot], rmap_writer[slot]);
+#if !defined(CHECK_EARLY) && !defined(CHECK_BEFORE_RMAP)
+	check_pmd(slot, valid);
+#endif
+	if
+	:: !valid -> goto unlock
+	:: else
+	fi;
+	lock(pmd_lock);
+	d_step { table = pmd[slot]; pmd[slot] = NONE }
+	flush_slot(slot == watched_slot);
+	pmd_lock = 0;
+	/* Or nothing would be put back as if it were a table. */
+	assert(is_table(table));
+	lock_table(table);
+	if
+	:: pins[at(slot, 0)] -> goto put_back
+	:: else
+	fi;
+	if
+	:: pins[at(slot, 1)] -> goto put_back
+	:: else
+	fi;
+	copy_page(slot, 0, table);
+	copy_page(slot, 1, table);
+	unlock_table(table);
+	lock(pmd_lock);
+	assert(pmd[slot] == NONE);
+	d_step { pmd[slot] = HUGE; kind[table] = DEPOSITED }
+	pmd_lock = 0;
+	goto unlock;
+put_back:
+	unlock_table(table);
+	lock(pmd_lock);
+	assert(pmd[slot] == NONE);
+	pmd[slot] = table;
+	pmd_lock = 0;
+unlock:	atomic { rmap_writer[slot] = 0; vma_writer[slot] = 0; mmap_lock = 0 }
+out:	atomic { slot = 0; valid = 0; table = 0; done++ }
+}
+
+/* copy_pte_range(), the parent's side; the child's table is nobody else's. */
+proctype do_fork()
+{
+	bit slot, index, vma;
+	byte table;
+
+	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
+	lock(mmap_lock);
+	write_lock(vma_readers[vma], vma_writer[vma]);
+again:	map(slot, table);
+	if
+	:: !is_table(table) -> unmap(); goto out
+	:: else
+	fi;
+	lock_table(table);
+	if
+	:: moved(slot, table) -> unmap_unlock(table); goto again
+	:: else
+	fi;
+	/* What the child gets is what there is. */
+	d_step { touch(table); assert(entry[at(table, index)] == want[at(slot, index)]) }
+	unmap_unlock(table);
+out:	atomic {
+		vma_writer[vma] = 0;
+		mmap_lock = 0;
+		slot = 0;
+		index = 0;
+		vma = 0;
+		table = 0;
+		done++
+	}
+}
+
+/* move_ptes(), from the first slot to the second, whose table it maps without lock. */
+proctype do_mremap()
+{
+	bit index, vma;
+	byte table, target;
+
+	atomic { choose(index); vma = vma_of(0, index) }
+	lock(mmap_lock);
+	write_lock(vma_readers[vma], vma_writer[vma]);
+	if
+	:: !shared -> write_lock(vma_readers[1], vma_writer[1])
+	:: else
+	fi;
+again:	if
+	:: pmd[1] == HUGE -> goto out
+	:: pmd[1] == NONE -> install(1, target)
+	:: is_table(pmd[1])
+	fi;
+	map(0, table);
+	if
+	:: !is_table(table) -> unmap(); goto out
+	:: else
+	fi;
+	lock_table(table);
+	if
+	:: pmd[0] != table -> unmap_unlock(table); goto again
+	:: else
+	fi;
+	target = pmd[1];
+	if
+	:: !is_table(target) -> unmap_unlock(table); goto again
+	:: else
+	fi;
+	lock_table(target);
+	if
+	:: moved(1, target) -> unlock_table(target); unmap_unlock(table); goto again
+	:: else
+	fi;
+	if
+	:: entry[at(table, index)] && !entry[at(target, index)] ->
+		d_step { entry[at(table, index)] = 0; want[at(0, index)] = 0 }
+		d_step {
+			entry[at(target, index)] = 1;
+			want[at(1, index)] = 1;
+			gone[at(1, index)] = 0
+		}
+		flush_page(0, index)
+	:: else
+	fi;
+	unlock_table(target);
+	unmap_unlock(table);
+out:	atomic {
+		vma_writer[vma] = 0;
+		if
+		:: !shared -> vma_writer[1] = 0
+		:: else
+		fi;
+		mmap_lock = 0;
+		index = 0;
+		vma = 0;
+		table = 0;
+		target = 0;
+		done++
+	}
+}
+
+/* --- The start and the end --------------------------------------------------------------- */
+
+/* Every address is mapped or not; a slot may have no table, or one without entries. */
+inline start(slot, table)
+{
+	if
+	:: skip
+	:: pmd[slot] = table; kind[table] = TABLE; choose(entry[at(table, 0)]);
+		choose(entry[at(table, 1)]);
+		want[at(slot, 0)] = entry[at(table, 0)];
+		want[at(slot, 1)] = entry[at(table, 1)]
+	fi
+}
+
+/* What was set and not cleared is found by a walk, and nothing else but by a huge page. */
+#define right(slot, index) \
+	(pmd[slot] == HUGE || want[at(slot, index)] == \
+	 (pmd[slot] != NONE && entry[at(pmd[slot], index)]))
+
+#ifdef FIRST
+#define run_both run FIRST(); run SECOND()
+#else
+c_decl {
+	\#include <stdlib.h>
+	static int number_of(const char *variable)
+	{
+		const char *value = getenv(variable);
+		return value ? atoi(value) : -1;
+	}
+}
+byte actor;
+#define run_actor \
+	if \
+	:: actor == 0 -> run do_fault() \
+	:: actor == 1 -> run do_free() \
+	:: actor == 2 -> run do_gup() \
+	:: actor == 3 -> run do_evict() \
+	:: actor == 4 -> run do_collapse() \
+	:: actor == 5 -> run do_fork() \
+	:: actor == 6 -> run do_mremap() \
+	fi
+#define run_both \
+	c_code { now.actor = number_of("FIRST"); }; \
+	run_actor; \
+	c_code { now.actor = number_of("SECOND"); }; \
+	run_actor; \
+	actor = 0
+#endif
+
+init
+{
+	atomic {
+		choose(shared);
+		choose(watched_slot);
+		choose(watched_index);
+		start(0, 1);
+		start(1, 2);
+		run rcu();
+		run hardware(0);
+		run hardware(1);
+		run_both;
+#ifdef THIRD
+		run THIRD();
+#endif
+	}
+	d_step {
+		done == ACTORS ->
+		assert(right(0, 0) && right(0, 1) && right(1, 0) && right(1, 1))
+	}
+}
