@@ -3,6 +3,7 @@
 
     lab      pytest over tests/, ruff and mypy
     hooks    golden tests of every semantic patch
+    model    the protocol by which empty tables are freed: all states of a model
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
     seeded   kernels broken on purpose: each way to break the laws is found
@@ -34,6 +35,7 @@ from swathe import (
     kselflist,
     kselftests,
     labtests,
+    model,
     powercut,
     run,
     seeded,
@@ -43,7 +45,7 @@ from swathe import (
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-PARTS = ("lab", "hooks", "kunit", "guest", "seeded", "powercut", kselflist.PART)
+PARTS = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", "powercut", kselflist.PART)
 # The kernel's own tests join when a whole run of them has passed a few times.
 DEFAULT = PARTS[:-1]
 TIMEOUT = 2700
@@ -56,6 +58,7 @@ class Request:
 
     lab: bool
     hooks: bool
+    model: bool
     guest: guesttests.Request
     seeded: bool
     powercut: powercut.Request | None
@@ -112,7 +115,7 @@ def request_from(args: argparse.Namespace) -> Request:
     seed = random.randrange(1 << 31)
     cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
     return Request(
-        "lab" in names, "hooks" in names, guest, "seeded" in names,
+        "lab" in names, "hooks" in names, model.PART in names, guest, "seeded" in names,
         cuts if "powercut" in names else None, own, seed,
     )  # fmt: skip
 
@@ -124,6 +127,8 @@ def main(args: argparse.Namespace) -> int:
         found += announce("lab", labtests.run())
     if request.hooks:
         found += announce("hooks", hooktests.run())
+    if request.model:
+        found += announce(model.PART, model.run())
     if request.guest.kunit or request.guest.programs:
         found += announce("kernel", guesttests.run(request.guest))
     if request.seeded:
