@@ -88,7 +88,7 @@ static inline unsigned long compat_charge(const struct folio *folio)
 }
 
 /*
- * Whether @nr (4 or 8) entries from @ptep on are none: a look at each, and one
+ * Whether @nr (4, 8 or 32) entries from @ptep on are none: a look at each, and one
  * decision for all, where none means no bit but those that do not count.  The
  * page-table lock is held, so that nobody fills entries meanwhile.  Elsewhere it is
  * not known in advance: false.
@@ -99,12 +99,18 @@ static inline pteval_t compat_four(const pte_t *ptep)
 	return ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte;
 }
 
+static inline pteval_t compat_eight(const pte_t *ptep)
+{
+	return compat_four(ptep) | compat_four(ptep + 4);
+}
+
 static __always_inline bool compat_all_none(const pte_t *ptep, unsigned int nr)
 {
-	pteval_t bits = compat_four(ptep);
+	pteval_t bits = nr == 4 ? compat_four(ptep) : compat_eight(ptep);
 
-	if (nr == 8)
-		bits |= compat_four(ptep + 4);
+	if (nr == 32)
+		bits |= compat_eight(ptep + 8) | compat_eight(ptep + 16) |
+			compat_eight(ptep + 24);
 	return pte_none(native_make_pte(bits));
 }
 #else

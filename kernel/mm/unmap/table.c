@@ -31,8 +31,10 @@
 /* The first entry in use from @from on, before @end; @end if all are none. */
 static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
 {
-	while (from + 8 <= end && compat_all_none(table + from, 8))
-		from += 8;
+	while (from + 32 <= end && compat_all_none(table + from, 32))
+		from += 32;
+	while (from + 4 <= end && compat_all_none(table + from, 4))
+		from += 4;
 	while (from < end && pte_none(ptep_get(table + from)))
 		from++;
 	return from;

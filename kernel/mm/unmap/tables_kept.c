@@ -266,19 +266,23 @@ static bool looks_empty(pmd_t *pmd, unsigned long addr)
 	return empty;
 }
 
+static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
+			unsigned long addr)
+{
+	if (!looks_empty(pmd, addr))
+		return;
+	if (!unmap_tables_fit(&s->batch, addr))
+		sweep_batch(s);
+	s->batch.vma = vma;
+	unmap_tables_note(&s->batch, pmd, addr);
+}
+
 static int sweep_pmd(pmd_t *pmd, unsigned long addr, unsigned long next,
 		     struct mm_walk *walk)
 {
-	struct sweep *s = walk->private;
-
 	if (!(next & ~TABLE_BATCH_MASK))
 		cond_resched();
-	if (!looks_empty(pmd, addr))
-		return 0;
-	if (!unmap_tables_fit(&s->batch, addr))
-		sweep_batch(s);
-	s->batch.vma = walk->vma;
-	unmap_tables_note(&s->batch, pmd, addr);
+	sweep_table(walk->private, walk->vma, pmd, addr);
 	return 0;
 }
 
@@ -303,6 +307,18 @@ static const struct mm_walk_ops sweep_ops = {
 	.test_walk = sweep_vma,
 	.walk_lock = PGWALK_RDLOCK,
 };
+
+/* A single table; one without a VMA may be free_pgtables()'s already. */
+static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	pmd_t *pmd;
+
+	vma = find_vma_intersection(mm, addr, addr + PMD_SIZE);
+	pmd = vma ? mm_find_pmd(mm, addr) : NULL;
+	if (pmd)
+		sweep_table(s, vma, pmd, addr);
+}
 
 /* The mmap lock is held, from the first part of an mm to the last. */
 static void sweep_part(struct sweep *s, struct mm_struct *mm, unsigned long start,
@@ -362,7 +378,7 @@ static unsigned int sweep_places(struct mm_struct *mm, const struct places *p,
 	unsigned int i;
 
 	for (i = 0; i < p->nr_places; i++)
-		sweep_part(&s, mm, p->place[i], p->place[i] + PMD_SIZE);
+		sweep_place(&s, mm, p->place[i]);
 	if (p->end)
 		sweep_part(&s, mm, p->start, p->end);
 	sweep_batch(&s);
