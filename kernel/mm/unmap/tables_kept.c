@@ -544,6 +544,7 @@ static unsigned long count_bucket(struct bucket *bucket,
 	return nr;
 }
 
+/* Half of them is asked for, rounded down: a single one must not count as one. */
 static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long nr = 0;
@@ -554,7 +555,7 @@ static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
 		return SHRINK_EMPTY;
 	for (i = 0; i < ARRAY_SIZE(buckets); i++)
 		nr += count_bucket(&buckets[i], sc->memcg, &any);
-	return any ? nr : SHRINK_EMPTY;
+	return any ? nr + (nr == 1) : SHRINK_EMPTY;
 }
 
 /* An mm once begun is done: walking it costs the same for one table as for all. */
