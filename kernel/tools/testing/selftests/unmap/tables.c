@@ -112,10 +112,15 @@ static void tear_down(void)
 
 /* What empties tables. */
 
-FIXTURE(tables) {
+/* Memory, and how many tables there were without it and with it. */
+struct tables {
 	enum how how;
 	char *mem;
 	long long empty, full, kept, freed;
+};
+
+FIXTURE(tables) {
+	struct tables t;
 };
 
 FIXTURE_VARIANT(tables) {
@@ -134,15 +139,13 @@ FIXTURE_SETUP(tables)
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	self->how = variant->how;
+	self->t.how = variant->how;
 }
 
 FIXTURE_TEARDOWN(tables)
 {
 	tear_down();
 }
-
-typedef FIXTURE_DATA(tables) tables_t;
 
 static long long tables_now(void)
 {
@@ -153,7 +156,7 @@ static long long tables_now(void)
  * What follows uses tables that were not there before: one of the upper level is
  * made first, and stays.
  */
-static void note_empty(tables_t *t, char *mem)
+static void note_empty(struct tables *t, char *mem)
 {
 	t->mem = mem;
 	READ_ONCE(*mem);
@@ -166,14 +169,14 @@ static void note_empty(tables_t *t, char *mem)
 	t->empty = tables_now() - (t->how == OFF ? 2 : 0);
 }
 
-static void note_full(tables_t *t)
+static void note_full(struct tables *t)
 {
 	t->full = tables_now();
 	t->kept = unmap_stat("tables_kept");
 	t->freed = unmap_stat("tables_freed");
 }
 
-static bool map_backed(tables_t *t, int flags, int fd)
+static bool map_backed(struct tables *t, int flags, int fd)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, flags, fd);
 
@@ -185,7 +188,7 @@ static bool map_backed(tables_t *t, int flags, int fd)
 	return true;
 }
 
-static bool map_anon(tables_t *t)
+static bool map_anon(struct tables *t)
 {
 	return map_backed(t, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
@@ -197,14 +200,14 @@ static int shmem_file(size_t len)
 	return fd >= 0 && !ftruncate(fd, len) ? fd : -1;
 }
 
-static bool map_shmem(tables_t *t, int *fd)
+static bool map_shmem(struct tables *t, int *fd)
 {
 	*fd = shmem_file(LEN);
 	return *fd >= 0 && map_backed(t, MAP_SHARED, *fd);
 }
 
 /* All tables but @left. */
-static bool given_back(const tables_t *t, int left)
+static bool given_back(const struct tables *t, int left)
 {
 	if (t->how == OFF)
 		return true;
@@ -219,7 +222,7 @@ static bool given_back(const tables_t *t, int left)
 	return true;
 }
 
-static bool all_there(const tables_t *t)
+static bool all_there(const struct tables *t)
 {
 	if (t->how == OFF)
 		return true;
@@ -229,7 +232,7 @@ static bool all_there(const tables_t *t)
 }
 
 /* Given back, or not: it can be used again. */
-static bool usable(const tables_t *t)
+static bool usable(const struct tables *t)
 {
 	CHECK_EQ(0, count_not_zero(t->mem, LEN));
 	fill(t->mem, LEN, SEED + 1);
@@ -239,19 +242,19 @@ static bool usable(const tables_t *t)
 
 TEST_F(tables, whole)
 {
-	ASSERT_TRUE(map_anon(self));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 TEST_F(tables, pieces)
 {
-	ASSERT_TRUE(map_anon(self));
+	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += CHUNK)
-		ASSERT_EQ(0, madvise(self->mem + at, CHUNK, MADV_DONTNEED));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+		ASSERT_EQ(0, madvise(self->t.mem + at, CHUNK, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 static void shuffle(short *order, long nr, unsigned int seed)
@@ -274,36 +277,36 @@ TEST_F(tables, pages)
 
 	TH_LOG("seed %u", seed);
 	shuffle(order, PAGES, seed);
-	ASSERT_TRUE(map_anon(self));
+	ASSERT_TRUE(map_anon(&self->t));
 	for (long i = 0; i < PAGES; i++) {
 		if (i == PAGES / 2) {
 			long later = order[PAGES - 1];
 
-			ASSERT_TRUE(page_is(self->mem + later * PAGE, fill_byte(later, SEED)));
+			ASSERT_TRUE(page_is(self->t.mem + later * PAGE, fill_byte(later, SEED)));
 		}
-		ASSERT_EQ(0, madvise(self->mem + order[i] * PAGE, PAGE, MADV_DONTNEED));
+		ASSERT_EQ(0, madvise(self->t.mem + order[i] * PAGE, PAGE, MADV_DONTNEED));
 	}
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 TEST_F(tables, unaligned)
 {
 	const size_t edge = 3 * PAGE;
 
-	ASSERT_TRUE(map_anon(self));
-	ASSERT_EQ(0, madvise(self->mem + edge, LEN - 2 * edge, MADV_DONTNEED));
-	EXPECT_EQ(0, count_wrong(self->mem, edge, SEED));
-	EXPECT_TRUE(page_is(self->mem + LEN - PAGE, fill_byte(PAGES - 1, SEED)));
-	if (self->how == EAGER)
-		EXPECT_TRUE(given_back(self, 2));
-	ASSERT_EQ(0, madvise(self->mem, edge, MADV_DONTNEED));
-	ASSERT_EQ(0, madvise(self->mem + LEN - edge, edge, MADV_DONTNEED));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem + edge, LEN - 2 * edge, MADV_DONTNEED));
+	EXPECT_EQ(0, count_wrong(self->t.mem, edge, SEED));
+	EXPECT_TRUE(page_is(self->t.mem + LEN - PAGE, fill_byte(PAGES - 1, SEED)));
+	if (self->t.how == EAGER)
+		EXPECT_TRUE(given_back(&self->t, 2));
+	ASSERT_EQ(0, madvise(self->t.mem, edge, MADV_DONTNEED));
+	ASSERT_EQ(0, madvise(self->t.mem + LEN - edge, edge, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
-static bool take_halves(tables_t *t, int half, int *fd)
+static bool take_halves(struct tables *t, int half, int *fd)
 {
 	for (size_t at = half * PMD / 2; at < LEN; at += PMD) {
 		if (!fd)
@@ -320,77 +323,77 @@ TEST_F(tables, two_vmas)
 	int fd = shmem_file(LEN);
 
 	ASSERT_LE(0, fd);
-	ASSERT_TRUE(map_anon(self));
-	ASSERT_TRUE(take_halves(self, 1, &fd));
-	fill(self->mem, LEN, SEED);
-	note_full(self);
-	ASSERT_TRUE(take_halves(self, 0, NULL));
-	EXPECT_TRUE(all_there(self));
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_TRUE(take_halves(&self->t, 1, &fd));
+	fill(self->t.mem, LEN, SEED);
+	note_full(&self->t);
+	ASSERT_TRUE(take_halves(&self->t, 0, NULL));
+	EXPECT_TRUE(all_there(&self->t));
 	for (size_t at = PMD / 2; at < LEN; at += PMD)
 		for (size_t i = 0; i < PMD / 2 / PAGE; i++)
-			ASSERT_TRUE(page_is(self->mem + at + i * PAGE,
+			ASSERT_TRUE(page_is(self->t.mem + at + i * PAGE,
 					    fill_byte(at / PAGE + i, SEED)));
-	ASSERT_TRUE(take_halves(self, 1, NULL));
-	EXPECT_TRUE(given_back(self, 0));
+	ASSERT_TRUE(take_halves(&self->t, 1, NULL));
+	EXPECT_TRUE(given_back(&self->t, 0));
 	close(fd);
 }
 
 TEST_F(tables, munmapped)
 {
-	ASSERT_TRUE(map_anon(self));
+	ASSERT_TRUE(map_anon(&self->t));
 	/* The neighbour is what stays: the last page of each table, never used again. */
 	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
-		ASSERT_EQ(0, madvise(self->mem + at, PAGE, MADV_DONTNEED));
-	note_full(self);
+		ASSERT_EQ(0, madvise(self->t.mem + at, PAGE, MADV_DONTNEED));
+	note_full(&self->t);
 	for (size_t at = 0; at < LEN; at += CHUNK) {
 		size_t len = (at + CHUNK) % PMD ? CHUNK : CHUNK - PAGE;
 
-		ASSERT_EQ(0, munmap(self->mem + at, len));
+		ASSERT_EQ(0, munmap(self->t.mem + at, len));
 	}
-	EXPECT_TRUE(given_back(self, 0));
+	EXPECT_TRUE(given_back(&self->t, 0));
 	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
-		EXPECT_TRUE(page_is(self->mem + at, 0));
+		EXPECT_TRUE(page_is(self->t.mem + at, 0));
 }
 
 TEST_F(tables, lazyfree)
 {
-	ASSERT_TRUE(map_anon(self));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-	ASSERT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT | PM_SWAP));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 TEST_F(tables, swapped)
 {
 	if (!swap_has_room(2 * LEN))
 		SKIP(return, "needs swap");
-	ASSERT_TRUE(map_anon(self));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-	ASSERT_LT(PAGES / 2, count_pages(self->mem, LEN, PM_SWAP));
-	EXPECT_TRUE(all_there(self));
-	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-	ASSERT_LT(PAGES / 2, count_pages(self->mem, LEN, PM_SWAP));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_LT(PAGES / 2, count_pages(self->t.mem, LEN, PM_SWAP));
+	EXPECT_TRUE(all_there(&self->t));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_LT(PAGES / 2, count_pages(self->t.mem, LEN, PM_SWAP));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 TEST_F(tables, hole)
 {
 	int fd;
 
-	ASSERT_TRUE(map_shmem(self, &fd));
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
 	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 	close(fd);
 }
 
 /* The child has the memory mapped as we do, and tables of its own. */
-static bool child_lost_tables(tables_t *t, int from, int to)
+static bool child_lost_tables(struct tables *t, int from, int to)
 {
 	char token = 1;
 
@@ -408,32 +411,32 @@ TEST_F(tables, truncated)
 	char token;
 	pid_t child;
 
-	ASSERT_TRUE(map_shmem(self, &fd));
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
 	ASSERT_EQ(0, pipe(to));
 	ASSERT_EQ(0, pipe(from));
 	child = fork();
 	ASSERT_LE(0, child);
 	if (!child) {
-		token = child_lost_tables(self, to[0], from[1]);
+		token = child_lost_tables(&self->t, to[0], from[1]);
 		fflush(stdout);
 		_exit(!token);
 	}
 	close(from[1]);
 	ASSERT_EQ(1, read(from[0], &token, 1));
-	note_full(self);
+	note_full(&self->t);
 	ASSERT_EQ(0, ftruncate(fd, 0));
 	/* Ours first: reclaim takes those of both. */
-	EXPECT_TRUE(self->how == PRESSURE || given_back(self, 0));
+	EXPECT_TRUE(self->t.how == PRESSURE || given_back(&self->t, 0));
 	ASSERT_EQ(1, write(to[1], &token, 1));
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
-	if (self->how != OFF)
-		EXPECT_LE(tables_now(), self->empty + SLACK);
+	if (self->t.how != OFF)
+		EXPECT_LE(tables_now(), self->t.empty + SLACK);
 	ASSERT_EQ(0, ftruncate(fd, LEN));
-	EXPECT_TRUE(usable(self));
+	EXPECT_TRUE(usable(&self->t));
 }
 
-static bool map_file(tables_t *t, int *fd, unsigned long kib)
+static bool map_file(struct tables *t, int *fd, unsigned long kib)
 {
 	char *mem;
 
@@ -455,11 +458,11 @@ TEST_F(tables, file)
 	if (fd < 0)
 		SKIP(return, "needs XFS at /mnt");
 	close(fd);
-	ASSERT_TRUE(map_file(self, &fd, variant->kib));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-	ASSERT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	ASSERT_TRUE(map_file(&self->t, &fd, variant->kib));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
 	close(fd);
 }
 
@@ -480,16 +483,16 @@ TEST_F(tables, advised)
 	if (fd < 0)
 		SKIP(return, "needs XFS at /mnt");
 	close(fd);
-	ASSERT_TRUE(map_file(self, &fd, variant->kib));
+	ASSERT_TRUE(map_file(&self->t, &fd, variant->kib));
 	child = fork();
 	ASSERT_LE(0, child);
 	if (!child)
-		_exit(page_out_parents(self->mem));
+		_exit(page_out_parents(self->t.mem));
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	ASSERT_EQ(0, status);
-	ASSERT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
 	close(fd);
 }
 
@@ -497,17 +500,17 @@ TEST_F(tables, dontunmap)
 {
 	char *to, *arena;
 
-	ASSERT_TRUE(map_anon(self));
+	ASSERT_TRUE(map_anon(&self->t));
 	/* Not aligned as it was: page by page, not whole tables. */
 	arena = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	to = arena + PAGE;
-	note_full(self);
-	ASSERT_EQ(to, mremap(self->mem, LEN, LEN,
+	note_full(&self->t);
+	ASSERT_EQ(to, mremap(self->t.mem, LEN, LEN,
 			     MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to));
 	EXPECT_EQ(0, count_wrong(to, LEN, SEED));
 	ASSERT_EQ(0, munmap(arena, LEN + PMD));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 static int uffd_for_moves(void *mem, size_t len)
@@ -535,38 +538,38 @@ TEST_F(tables, uffd_moved)
 
 	if (uffd < 0)
 		SKIP(return, "needs UFFDIO_MOVE");
-	ASSERT_TRUE(map_anon(self));
-	move.src = (uintptr_t)self->mem;
+	ASSERT_TRUE(map_anon(&self->t));
+	move.src = (uintptr_t)self->t.mem;
 	ASSERT_EQ(0, ioctl(uffd, UFFDIO_MOVE, &move));
 	EXPECT_EQ(0, count_wrong(to, LEN, SEED));
 	close(uffd);
 	ASSERT_EQ(0, munmap(to, LEN));
-	EXPECT_TRUE(given_back(self, 0));
-	EXPECT_TRUE(usable(self));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
 }
 
 TEST_F(tables, markers)
 {
 	int fd, uffd;
 
-	ASSERT_TRUE(map_shmem(self, &fd));
-	uffd = uffd_open(self->mem, LEN);
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
+	uffd = uffd_open(self->t.mem, LEN);
 	if (uffd < 0)
 		SKIP(return, "needs userfaultfd write-protection for shmem");
 	/* One page of each table is protected, and then not there. */
 	for (size_t at = 77 * PAGE; at < LEN; at += PMD)
-		ASSERT_TRUE(uffd_protect(uffd, self->mem + at, PAGE, true));
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
-	EXPECT_TRUE(all_there(self));
+		ASSERT_TRUE(uffd_protect(uffd, self->t.mem + at, PAGE, true));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(all_there(&self->t));
 	usleep(AGE);
 	write_text("/proc/sys/vm/drop_caches", "2");
-	EXPECT_TRUE(all_there(self));
+	EXPECT_TRUE(all_there(&self->t));
 	for (size_t at = 77 * PAGE; at < LEN; at += PMD) {
-		EXPECT_EQ(PM_UFFD_WP, pagemap(self->mem + at) & PM_UFFD_WP);
-		EXPECT_FALSE(try_write(self->mem + at, 1));
-		EXPECT_TRUE(try_write(self->mem + at + PAGE, fill_byte(at / PAGE + 1, SEED)));
+		EXPECT_EQ(PM_UFFD_WP, pagemap(self->t.mem + at) & PM_UFFD_WP);
+		EXPECT_FALSE(try_write(self->t.mem + at, 1));
+		EXPECT_TRUE(try_write(self->t.mem + at + PAGE, fill_byte(at / PAGE + 1, SEED)));
 	}
-	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
 	close(uffd);
 	close(fd);
 }
@@ -574,7 +577,7 @@ TEST_F(tables, markers)
 /* The policy "pressure". */
 
 FIXTURE(pressure) {
-	tables_t t;
+	struct tables t;
 };
 
 FIXTURE_SETUP(pressure)
@@ -715,59 +718,182 @@ FIXTURE_TEARDOWN(races)
 	tear_down();
 }
 
-/* Extra owners' ways and disturbers are told by their bits. */
-#define RACE(test, a, u, o, ...)							\
-	TEST_F_TIMEOUT(races, test, TIME_LIMIT)						\
-	{										\
-		struct race race = {							\
-			.scene.fd = -1, .area = a, .uffd = u, .own = o,			\
-			.other = { __VA_ARGS__ }, .seconds = RACE_SECONDS,		\
-		};									\
-		const char *missing = race_needs(&race);				\
-		long long freed = unmap_stat("tables_freed");				\
-											\
-		if (missing)								\
-			SKIP(return, "%s", missing);					\
-		EXPECT_TRUE(apart(race_job, &race.scene));				\
-		if (variant->how == EAGER)						\
-			EXPECT_LT(freed, unmap_stat("tables_freed"));			\
-	}
-
 #define COME_AND_GO	(BIT(OWN_WRITE) | BIT(OWN_DONTNEED) | BIT(OWN_PUNCH))
 
-RACE(faults_anon, AREA_ANON, UFFD_NONE, COME_AND_GO, 0)
-RACE(faults_shmem, AREA_SHMEM, UFFD_NONE, COME_AND_GO, 0)
-RACE(forks, AREA_ANON, UFFD_NONE, COME_AND_GO | BIT(OWN_FREE) | BIT(OWN_FORK),
-     BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_POKE))
-RACE(copied, AREA_COPIED, UFFD_NONE, COME_AND_GO | BIT(OWN_FORK),
-     BIT(OTHER_PUNCH), BIT(OTHER_PAGEOUT))
-RACE(moves_anon, AREA_ANON, UFFD_NONE,
-     COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_DONTUNMAP),
-     BIT(OTHER_POKE), BIT(OTHER_PAGEOUT))
-RACE(moves_shmem, AREA_SHMEM, UFFD_NONE,
-     COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR),
-     BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) | BIT(OTHER_PUNCH))
-RACE(collapses_anon, AREA_ANON, UFFD_NONE, COME_AND_GO | BIT(OWN_READV),
-     BIT(OTHER_COLLAPSE))
-RACE(collapses_shmem, AREA_SHMEM, UFFD_NONE, COME_AND_GO | BIT(OWN_READV),
-     BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT))
-RACE(shifts, AREA_SHMEM, UFFD_NONE, COME_AND_GO, BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT))
-RACE(protects_anon, AREA_ANON, UFFD_NONE, COME_AND_GO | BIT(OWN_PROTECT) | BIT(OWN_FREE),
-     BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT))
-RACE(protects_shmem, AREA_SHMEM, UFFD_NONE, COME_AND_GO | BIT(OWN_PROTECT),
-     BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_PUNCH))
-RACE(pins, AREA_ANON, UFFD_NONE, COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE), 0)
-RACE(pins_shmem, AREA_SHMEM, UFFD_NONE, COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
-     BIT(OTHER_PUNCH))
-RACE(uffd_fills, AREA_ANON, UFFD_MISSING,
-     BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED), 0)
-RACE(uffd_fills_reclaimed, AREA_ANON, UFFD_MISSING,
-     BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
-     BIT(OTHER_POKE), BIT(OTHER_PAGEOUT))
-RACE(uffd_protects, AREA_SHMEM, UFFD_WP, COME_AND_GO | BIT(OWN_WP), BIT(OTHER_PUNCH))
-RACE(reclaims, AREA_SHMEM, UFFD_NONE, COME_AND_GO | BIT(OWN_PAGEOUT),
-     BIT(OTHER_RECLAIM), BIT(OTHER_PAGEOUT))
-RACE(looks, AREA_ANON, UFFD_NONE, COME_AND_GO, BIT(OTHER_LOOK), BIT(OTHER_LOOK))
+static void run_race(struct __test_metadata *_metadata, enum how how, struct race race)
+{
+	const char *missing = race_needs(&race);
+	long long freed = unmap_stat("tables_freed");
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	race.scene.fd = -1;
+	race.seconds = RACE_SECONDS;
+	EXPECT_TRUE(apart(race_job, &race.scene));
+	if (how == EAGER)
+		EXPECT_LT(freed, unmap_stat("tables_freed"));
+}
+
+TEST_F_TIMEOUT(races, faults_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO,
+	});
+}
+
+TEST_F_TIMEOUT(races, faults_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO,
+	});
+}
+
+TEST_F_TIMEOUT(races, forks, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_FREE) | BIT(OWN_FORK),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_POKE) },
+	});
+}
+
+TEST_F_TIMEOUT(races, copied, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_COPIED,
+		.own = COME_AND_GO | BIT(OWN_FORK),
+		.other = { BIT(OTHER_PUNCH), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, moves_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_DONTUNMAP),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, moves_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) | BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, collapses_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_READV),
+		.other = { BIT(OTHER_COLLAPSE) },
+	});
+}
+
+TEST_F_TIMEOUT(races, collapses_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_READV),
+		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, shifts, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO,
+		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, protects_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_PROTECT) | BIT(OWN_FREE),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, protects_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_PROTECT),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, pins, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
+	});
+}
+
+TEST_F_TIMEOUT(races, pins_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
+		.other = { BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_fills, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.uffd = UFFD_MISSING,
+		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_fills_reclaimed, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.uffd = UFFD_MISSING,
+		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_protects, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.uffd = UFFD_WP,
+		.own = COME_AND_GO | BIT(OWN_WP),
+		.other = { BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, reclaims, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_PAGEOUT),
+		.other = { BIT(OTHER_RECLAIM), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, looks, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO,
+		.other = { BIT(OTHER_LOOK), BIT(OTHER_LOOK) },
+	});
+}
 
 #define ALL_OWN		((BIT(OWN_FORK) << 1) - 1)
 
