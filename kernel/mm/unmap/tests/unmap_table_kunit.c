@@ -7,7 +7,7 @@
  * alone.  Nobody else knows it, so no lock is taken.
  */
 #include <kunit/test.h>
-#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/prandom.h>
@@ -229,10 +229,12 @@ static void expect_cheap(struct kunit *test, unsigned int first)
 
 static void shuffle(struct unmap_table_test *t)
 {
-	unsigned int i;
+	unsigned int i, other;
 
-	for (i = PTRS_PER_PTE - 1; i > 0; i--)
-		swap(t->order[i], t->order[random_below(t, i + 1)]);
+	for (i = PTRS_PER_PTE - 1; i > 0; i--) {
+		other = random_below(t, i + 1);
+		swap(t->order[i], t->order[other]);
+	}
 }
 
 static void unmap_table_clearing_all_is_cheap(struct kunit *test)
