@@ -29,7 +29,8 @@
  * dropped         drop_caches takes them
  * flushed         a CPU that runs the process is told when they go (law 7)
  *
- * Races of two owners of pages, who know what each of them holds, with others:
+ * Races of two owners of pages, who know what each of them holds, with others, for
+ * TABLES_SECONDS (2, stress: 5), with TABLES_SEED (printed when it fails):
  *
  * faults          faults while single pages go (bug 17)
  * forks           fork() while a neighbour's pages are reclaimed, or a hole is punched
@@ -45,8 +46,8 @@
  * looks           smaps, pagemap and mincore() (bug 25)
  * killed          exit in the middle of it all leaves no page table behind
  *
- * stress          eight processes, all of it at random, with the switch and the policy
- *                 flipped: TABLES_SECONDS (5) and TABLES_SEED (printed) are obeyed
+ * stress          eight processes, all of it at random, and the policy flipped (with
+ *                 TABLES_SWITCH set, the switch, too)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -42,7 +42,7 @@ enum other {
 	OTHER_POKE,	/* a neighbour's shmem pages, in the tables moved to, too */
 	OTHER_SHIFT,	/* another mapping of the file moves, whole tables of it */
 	OTHER_LOOK,	/* smaps, pagemap, mincore() */
-	OTHER_FLIP,	/* the switch, the policy */
+	OTHER_FLIP,	/* the policy; with TABLES_SWITCH set, the switch, too */
 	NR_OTHER,
 };
 
@@ -65,11 +65,11 @@ struct race {
 
 /* Null, or what is missing. */
 const char *race_needs(const struct race *race);
-/* For apart(), of a struct race. */
+/* For apart(), of a struct race; TABLES_SECONDS and TABLES_SEED are obeyed. */
 bool race_job(struct scene *scene);
 /* Processes of that kind are killed at random. */
 bool race_killed_job(struct scene *scene);
-/* Eight processes, all of it at random; TABLES_SECONDS and TABLES_SEED are obeyed. */
+/* Eight processes, all of it at random. */
 bool race_stress_job(struct scene *scene);
 
 #endif /* TABLES_RACE_H */
