@@ -110,6 +110,12 @@ long long status_pages(const char *name)
 
 static long long switch_before = -1;
 
+static bool switch_set(long long mask)
+{
+	return write_number(UNMAP_SYSFS "enabled", mask) &&
+	       read_field(UNMAP_SYSFS "enabled", "") == mask;
+}
+
 bool switch_all(bool on)
 {
 	long long mask = read_field(UNMAP_SYSFS "enabled", "");
@@ -118,9 +124,17 @@ bool switch_all(bool on)
 		return !on;	/* a kernel without the subsystem is always off */
 	if (switch_before < 0)
 		switch_before = mask;
-	mask = on ? UNMAP_ALL : 0;
-	return write_number(UNMAP_SYSFS "enabled", mask) &&
-	       read_field(UNMAP_SYSFS "enabled", "") == mask;
+	if (!on)
+		return switch_set(0);
+	/* Not every kernel gives page tables back. */
+	return switch_set(UNMAP_ALL) || switch_set(UNMAP_ALL & ~UNMAP_TABLES);
+}
+
+bool switch_has(unsigned long bits)
+{
+	long long mask = read_field(UNMAP_SYSFS "enabled", "");
+
+	return mask >= 0 && (mask & bits) == bits;
 }
 
 void switch_restore(void)

@@ -26,7 +26,8 @@
 #define UNMAP_SYSFS	"/sys/kernel/mm/unmap/"
 #define UNMAP_EVICT	1UL
 #define UNMAP_DISCARD	2UL
-#define UNMAP_ALL	(UNMAP_EVICT | UNMAP_DISCARD)
+#define UNMAP_TABLES	8UL
+#define UNMAP_ALL	(UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES)
 
 /* /proc/self/pagemap */
 #define PM_SOFT_DIRTY	BIT_ULL(55)
@@ -52,9 +53,13 @@ long long vmstat(const char *name);
 /* A "Name: N kB" line of /proc/self/status, in pages. */
 long long status_pages(const char *name);
 
-/* The switch, all of it: false when this kernel cannot be put in that position. */
+/*
+ * The switch, all of it that this kernel has: false when it cannot be put in that
+ * position.
+ */
 bool switch_all(bool on);
 void switch_restore(void);
+bool switch_has(unsigned long bits);
 long long unmap_stat(const char *name);
 
 /*

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Noticing that a page table is empty, on one of our own; and which tables are given
+ * back together.
+ *
+ * The table belongs to init_mm, which page-table checking and TLB flushing leave
+ * alone.  Nobody else knows it, so no lock is taken.
+ */
+#include <kunit/test.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include <asm/pgalloc.h>
+
+#include "../internal.h"
+#include "../table.h"
+
+#define TABLE_ADDR	(16UL << PMD_SHIFT)
+#define STEPS		100000
+
+struct unmap_table_test {
+	pte_t *table;
+	struct rnd_state rnd;
+	unsigned short order[PTRS_PER_PTE];
+	pmd_t pmds[3 * TABLE_BATCH];
+};
+
+static int unmap_table_init(struct kunit *test)
+{
+	struct unmap_table_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	u32 seed = get_random_u32();
+
+	if (!t)
+		return -ENOMEM;
+	kunit_info(test, "seed %u\n", seed);
+	prandom_seed_state(&t->rnd, seed);
+	t->table = pte_alloc_one_kernel(&init_mm);
+	test->priv = t;
+	return t->table ? 0 : -ENOMEM;
+}
+
+static void unmap_table_exit(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+
+	if (t && t->table)
+		pte_free_kernel(&init_mm, t->table);
+}
+
+static unsigned int random_below(struct unmap_table_test *t, unsigned int end)
+{
+	return prandom_u32_state(&t->rnd) % end;
+}
+
+/* Present, swap, or a marker: whatever is not none is in use. */
+static pte_t random_entry(struct unmap_table_test *t)
+{
+	switch (random_below(t, 4)) {
+	case 0:
+		return swp_entry_to_pte(swp_entry(0, 1 + random_below(t, 1 << 20)));
+	case 1:
+		return make_pte_marker(PTE_MARKER_POISONED);
+	case 2:
+		return pfn_pte(1 + random_below(t, 1 << 20), PAGE_READONLY);
+	default:
+		return pfn_pte(1 + random_below(t, 1 << 20), PAGE_NONE);
+	}
+}
+
+static void clear_entry(struct unmap_table_test *t, unsigned int i)
+{
+	pte_clear(&init_mm, TABLE_ADDR + i * PAGE_SIZE, t->table + i);
+}
+
+static void fill_entry(struct unmap_table_test *t, unsigned int i)
+{
+	clear_entry(t, i);
+	set_pte_at(&init_mm, TABLE_ADDR + i * PAGE_SIZE, t->table + i, random_entry(t));
+}
+
+static bool is_used(const struct unmap_table_test *t, unsigned int i)
+{
+	return !pte_none(ptep_get(t->table + i));
+}
+
+static bool is_empty(const struct unmap_table_test *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		if (is_used(t, i))
+			return false;
+	return true;
+}
+
+static void set_word(struct unmap_table_test *t, unsigned long word)
+{
+	virt_to_ptdesc(t->table)->pt_index = word;
+}
+
+static unsigned long random_word(struct unmap_table_test *t)
+{
+	unsigned long high = prandom_u32_state(&t->rnd);
+
+	return high * PTRS_PER_PTE * PTRS_PER_PTE + prandom_u32_state(&t->rnd);
+}
+
+/* The answer is right, and what is watched then is in use if anything is. */
+static void expect_right(struct kunit *test, unsigned long step)
+{
+	struct unmap_table_test *t = test->priv;
+	bool empty = is_empty(t);
+
+	KUNIT_ASSERT_EQ_MSG(test, unmap_table_emptied(t->table), empty,
+			    "step %lu, watched %u", step,
+			    unmap_table_watched(t->table));
+	if (!empty)
+		KUNIT_ASSERT_TRUE_MSG(test, is_used(t, unmap_table_watched(t->table)),
+				      "step %lu", step);
+}
+
+static void clear_and_expect(struct kunit *test, unsigned int i, unsigned long step)
+{
+	clear_entry(test->priv, i);
+	expect_right(test, step);
+}
+
+static void clear_all(struct unmap_table_test *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		clear_entry(t, i);
+}
+
+/*
+ * Few entries are in use, or nearly all: where tables become empty, and full.  With
+ * @garbage, somebody else has written into the word now and then.
+ */
+static void run_random(struct kunit *test, bool garbage)
+{
+	struct unmap_table_test *t = test->priv;
+	unsigned int used = 1;
+	unsigned long step;
+
+	for (step = 0; step < STEPS; step++) {
+		unsigned int i = random_below(t, PTRS_PER_PTE);
+
+		if (random_below(t, 2000) == 0) {
+			used = 1 + random_below(t, 4);
+			clear_all(t);
+		}
+		if (garbage && random_below(t, 16) == 0)
+			set_word(t, random_word(t));
+		/* Of five entries a table is emptied often. */
+		if (used < 4)
+			i = i % 5 * (PTRS_PER_PTE / 5);
+		if (random_below(t, 5) < used)
+			fill_entry(t, i);
+		else
+			clear_and_expect(test, i, step);
+	}
+}
+
+static void unmap_table_says_empty_when_empty(struct kunit *test)
+{
+	run_random(test, false);
+}
+
+static void unmap_table_survives_garbage(struct kunit *test)
+{
+	run_random(test, true);
+}
+
+/* Each entry alone, watched from anywhere. */
+static void unmap_table_finds_any_entry(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	unsigned int i, round;
+
+	for (i = 0; i < PTRS_PER_PTE; i++) {
+		fill_entry(t, i);
+		for (round = 0; round < 16; round++) {
+			set_word(t, random_word(t));
+			KUNIT_ASSERT_FALSE(test, unmap_table_emptied(t->table));
+			KUNIT_ASSERT_EQ(test, unmap_table_watched(t->table), i);
+		}
+		clear_and_expect(test, i, i);
+	}
+}
+
+/* How many entries a look went over: it goes once around at most. */
+static unsigned int cost_of_look(const struct unmap_table_test *t, unsigned int before,
+				 bool empty)
+{
+	unsigned int now = unmap_table_watched(t->table);
+
+	return empty ? PTRS_PER_PTE : (now - before) % PTRS_PER_PTE + 1;
+}
+
+/* All entries, cleared in their order: each is passed once, and at the end all are. */
+static void expect_cheap(struct kunit *test, unsigned int first)
+{
+	struct unmap_table_test *t = test->priv;
+	unsigned int i, before, cost = 0;
+	bool empty = false;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		fill_entry(t, i);
+	set_word(t, first);
+	for (i = 0; i < PTRS_PER_PTE; i++) {
+		clear_entry(t, t->order[i]);
+		before = unmap_table_watched(t->table);
+		cost++;
+		if (is_used(t, before))
+			continue;
+		empty = unmap_table_emptied(t->table);
+		cost += cost_of_look(t, before, empty);
+		KUNIT_ASSERT_EQ(test, empty, i == PTRS_PER_PTE - 1);
+	}
+	KUNIT_EXPECT_TRUE(test, empty);
+	KUNIT_EXPECT_LE(test, cost, 4 * PTRS_PER_PTE);
+}
+
+static void shuffle(struct unmap_table_test *t)
+{
+	unsigned int i, other;
+
+	for (i = PTRS_PER_PTE - 1; i > 0; i--) {
+		other = random_below(t, i + 1);
+		swap(t->order[i], t->order[other]);
+	}
+}
+
+static void unmap_table_clearing_all_is_cheap(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		t->order[i] = i;
+	for (i = 0; i < PTRS_PER_PTE; i += 73)
+		expect_cheap(test, i);
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		t->order[i] = PTRS_PER_PTE - 1 - i;
+	for (i = 0; i < PTRS_PER_PTE; i += 73)
+		expect_cheap(test, i);
+	for (i = 0; i < 100; i++) {
+		shuffle(t);
+		expect_cheap(test, random_below(t, PTRS_PER_PTE));
+	}
+}
+
+/* The second of three batches, all of it, from every one of its tables. */
+static void unmap_table_batch_edges(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	const unsigned long size = TABLE_BATCH * PMD_SIZE;
+	const unsigned long base = size * (1 + random_below(t, 1000));
+	pmd_t *pmds = t->pmds + TABLE_BATCH;
+	struct table_batch batch;
+	unsigned int i;
+
+	for (i = 0; i < TABLE_BATCH; i++) {
+		unsigned long addr = base + i * PMD_SIZE;
+
+		unmap_tables_begin(&batch, NULL, NULL);
+		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base - 1));
+		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base + size));
+		unmap_tables_note(&batch, pmds + i, addr + random_below(t, PMD_SIZE));
+		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, pmds);
+		KUNIT_EXPECT_EQ(test, batch.addr, base);
+		KUNIT_EXPECT_EQ(test, batch.noted, BIT(i));
+		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base));
+		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base + size - 1));
+		KUNIT_EXPECT_FALSE(test, unmap_tables_fit(&batch, base - 1));
+		KUNIT_EXPECT_FALSE(test, unmap_tables_fit(&batch, base + size));
+	}
+}
+
+static void unmap_table_batch_fills(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	const unsigned long base = TABLE_BATCH * PMD_SIZE;
+	struct table_batch batch;
+	unsigned int i;
+
+	unmap_tables_begin(&batch, NULL, NULL);
+	for (i = 0; i < TABLE_BATCH; i++) {
+		/* The first and the last address of each, by turns; again is no other. */
+		unsigned long addr = base + i * PMD_SIZE + (i % 2 ? PMD_SIZE - 1 : 0);
+
+		unmap_tables_note(&batch, t->pmds + i, addr);
+		unmap_tables_note(&batch, t->pmds + i, addr);
+		KUNIT_EXPECT_EQ(test, batch.noted, GENMASK(i, 0));
+		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, &t->pmds[0]);
+	}
+}
+
+static struct kunit_case unmap_table_cases[] = {
+	KUNIT_CASE_SLOW(unmap_table_says_empty_when_empty),
+	KUNIT_CASE_SLOW(unmap_table_survives_garbage),
+	KUNIT_CASE(unmap_table_finds_any_entry),
+	KUNIT_CASE(unmap_table_clearing_all_is_cheap),
+	KUNIT_CASE(unmap_table_batch_edges),
+	KUNIT_CASE(unmap_table_batch_fills),
+	{}
+};
+
+static struct kunit_suite unmap_table_suite = {
+	.name = "unmap_table",
+	.init = unmap_table_init,
+	.exit = unmap_table_exit,
+	.test_cases = unmap_table_cases,
+};
+
+kunit_test_suite(unmap_table_suite);
+
+MODULE_DESCRIPTION("KUnit tests of noticing empty page tables");
+MODULE_LICENSE("GPL");

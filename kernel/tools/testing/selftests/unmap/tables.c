@@ -1,0 +1,939 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page tables that become empty are given back (law 7), and who looks at them without
+ * their lock is not led astray (law 8).  VmPTE tells how many there are.
+ *
+ * What empties them; switched off, only the contents are looked at:
+ *
+ * whole           MADV_DONTNEED of all
+ * pieces          64 KiB at a time
+ * pages           a page at a time, in random order
+ * unaligned       all but a few pages at both ends, which keep their tables; then those
+ * two_vmas        what two VMAs share goes with the last page of both
+ * munmapped       munmap() in pieces, with a neighbour's VMA left in each table
+ * lazyfree        MADV_FREE and reclaim
+ * swapped         swap entries keep a table (nothing of it is lost), until they go
+ * hole            a hole punched in shmem
+ * truncated       shmem truncated by another process
+ * file            a file's pages reclaimed
+ * advised         by another process, with process_madvise()
+ * dontunmap       MREMAP_DONTUNMAP
+ * uffd_moved      UFFDIO_MOVE takes the pages away
+ * markers         write-protection of pages that are not there keeps a table
+ *
+ * The policy "pressure":
+ *
+ * kept            they stay, and are refilled, until memory is reclaimed
+ * single          one table alone goes, too
+ * refilled        what is in use again stays, with its contents
+ * dropped         drop_caches takes them
+ * flushed         a CPU that runs the process is told when they go (law 7)
+ *
+ * Races of two owners of pages, who know what each of them holds, with others, for
+ * TABLES_SECONDS (2, stress: 5), with TABLES_SEED (printed when it fails):
+ *
+ * faults          faults while single pages go (bug 17)
+ * forks           fork() while a neighbour's pages are reclaimed, or a hole is punched
+ * copied          the same in private memory over a file
+ * moves           mremap() to a table whose only other page goes, and within a table
+ * collapses       MADV_COLLAPSE while pages come and go (bug 18)
+ * shifts          mremap() of whole tables of shmem that is collapsed (bug 22)
+ * protects        mprotect() while memory is reclaimed
+ * pins            GUP and GUP-fast
+ * uffd_fills      UFFDIO_COPY and UFFDIO_MOVE to a table that is being emptied (bug 24)
+ * uffd_protects   write-protected shmem and holes
+ * reclaims        shmem reclaimed while it is in use
+ * looks           smaps, pagemap and mincore() (bug 25)
+ * killed          exit in the middle of it all leaves no page table behind
+ *
+ * stress          eight processes, all of it at random, and the policy flipped (with
+ *                 TABLES_SWITCH set, the switch, too)
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "tables_race.h"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP	4
+#endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY	1
+#endif
+
+#define NR_TABLES	4
+#define TABLE_PAGES	((long)(PMD / PAGE))
+#define LEN		(NR_TABLES * PMD)
+#define PAGES		((long)(LEN / PAGE))
+#define CHUNK		(64 * KIB)
+#define SEED		31
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
+#define RACE_SECONDS	2
+#define POLICY		UNMAP_SYSFS "tables_policy"
+/* Tables that were emptied in the last 20 ms are spared by reclaim. */
+#define AGE		100000	/* us */
+/* This process has others, which may come and go. */
+#define SLACK		1
+
+enum how { OFF, EAGER, PRESSURE };
+
+/* Null, or what is missing. */
+static const char *set_up(unsigned long kib, enum how how)
+{
+	const char *missing = begin(kib, how != OFF);
+
+	if (missing || how == OFF)
+		return missing;
+	if (!switch_has(UNMAP_TABLES) ||
+	    !write_text(POLICY, how == EAGER ? "eager" : "pressure")) {
+		end();
+		return "this kernel gives no page tables back";
+	}
+	return NULL;
+}
+
+static void tear_down(void)
+{
+	write_text(POLICY, "eager");
+	end();
+}
+
+/* What empties tables. */
+
+/* Memory, and how many tables there were without it and with it. */
+struct tables {
+	enum how how;
+	char *mem;
+	long long empty, full, kept, freed;
+};
+
+FIXTURE(tables) {
+	struct tables t;
+};
+
+FIXTURE_VARIANT(tables) {
+	enum how how;
+	unsigned long kib;
+};
+
+FIXTURE_VARIANT_ADD(tables, eager_4K) { .how = EAGER, .kib = 4 };
+FIXTURE_VARIANT_ADD(tables, eager_64K) { .how = EAGER, .kib = 64 };
+FIXTURE_VARIANT_ADD(tables, pressure_4K) { .how = PRESSURE, .kib = 4 };
+FIXTURE_VARIANT_ADD(tables, off_4K) { .how = OFF, .kib = 4 };
+
+FIXTURE_SETUP(tables)
+{
+	const char *missing = set_up(variant->kib, variant->how);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->t.how = variant->how;
+}
+
+FIXTURE_TEARDOWN(tables)
+{
+	tear_down();
+}
+
+static long long tables_now(void)
+{
+	return status_pages("VmPTE");
+}
+
+/*
+ * What follows uses tables that were not there before: one of the upper level is
+ * made first, and stays.
+ */
+static void note_empty(struct tables *t, char *mem)
+{
+	t->mem = mem;
+	READ_ONCE(*mem);
+	READ_ONCE(mem[LEN - 1]);
+	madvise(mem, LEN, MADV_DONTNEED);
+	if (t->how == PRESSURE) {
+		usleep(AGE);
+		reclaim_all(MIB);
+	}
+	t->empty = tables_now() - (t->how == OFF ? 2 : 0);
+}
+
+static void note_full(struct tables *t)
+{
+	t->full = tables_now();
+	t->kept = unmap_stat("tables_kept");
+	t->freed = unmap_stat("tables_freed");
+}
+
+static bool map_backed(struct tables *t, int flags, int fd)
+{
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, flags, fd);
+
+	CHECK(mem != MAP_FAILED);
+	note_empty(t, mem);
+	fill(mem, LEN, SEED);
+	note_full(t);
+	CHECK(t->full >= t->empty + NR_TABLES);
+	return true;
+}
+
+static bool map_anon(struct tables *t)
+{
+	return map_backed(t, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+static int shmem_file(size_t len)
+{
+	int fd = memfd_create("unmap", MFD_CLOEXEC);
+
+	return fd >= 0 && !ftruncate(fd, len) ? fd : -1;
+}
+
+static bool map_shmem(struct tables *t, int *fd)
+{
+	*fd = shmem_file(LEN);
+	return *fd >= 0 && map_backed(t, MAP_SHARED, *fd);
+}
+
+/* All tables but @left. */
+static bool given_back(const struct tables *t, int left)
+{
+	if (t->how == OFF)
+		return true;
+	if (t->how == PRESSURE) {
+		CHECK(tables_now() >= t->full - SLACK);
+		CHECK(unmap_stat("tables_kept") - t->kept >= NR_TABLES - left);
+		usleep(AGE);
+		reclaim_all(MIB);
+	}
+	CHECK(tables_now() <= t->empty + left + SLACK);
+	CHECK(unmap_stat("tables_freed") - t->freed >= NR_TABLES - left);
+	return true;
+}
+
+static bool all_there(const struct tables *t)
+{
+	if (t->how == OFF)
+		return true;
+	CHECK(tables_now() >= t->full - SLACK);
+	CHECK_EQ(0, unmap_stat("tables_freed") - t->freed);
+	return true;
+}
+
+/* Given back, or not: it can be used again. */
+static bool usable(const struct tables *t)
+{
+	CHECK_EQ(0, count_not_zero(t->mem, LEN));
+	fill(t->mem, LEN, SEED + 1);
+	CHECK_EQ(0, count_wrong(t->mem, LEN, SEED + 1));
+	return true;
+}
+
+TEST_F(tables, whole)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, pieces)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	for (size_t at = 0; at < LEN; at += CHUNK)
+		ASSERT_EQ(0, madvise(self->t.mem + at, CHUNK, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+static void shuffle(short *order, long nr, unsigned int seed)
+{
+	for (long i = 0; i < nr; i++)
+		order[i] = i;
+	for (long i = nr - 1; i > 0; i--) {
+		long other = rand_r(&seed) % (i + 1);
+		short was = order[i];
+
+		order[i] = order[other];
+		order[other] = was;
+	}
+}
+
+TEST_F(tables, pages)
+{
+	unsigned int seed = time(NULL);
+	short order[PAGES];
+
+	TH_LOG("seed %u", seed);
+	shuffle(order, PAGES, seed);
+	ASSERT_TRUE(map_anon(&self->t));
+	for (long i = 0; i < PAGES; i++) {
+		if (i == PAGES / 2) {
+			long later = order[PAGES - 1];
+
+			ASSERT_TRUE(page_is(self->t.mem + later * PAGE, fill_byte(later, SEED)));
+		}
+		ASSERT_EQ(0, madvise(self->t.mem + order[i] * PAGE, PAGE, MADV_DONTNEED));
+	}
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, unaligned)
+{
+	const size_t edge = 3 * PAGE;
+
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem + edge, LEN - 2 * edge, MADV_DONTNEED));
+	EXPECT_EQ(0, count_wrong(self->t.mem, edge, SEED));
+	EXPECT_TRUE(page_is(self->t.mem + LEN - PAGE, fill_byte(PAGES - 1, SEED)));
+	if (self->t.how == EAGER)
+		EXPECT_TRUE(given_back(&self->t, 2));
+	ASSERT_EQ(0, madvise(self->t.mem, edge, MADV_DONTNEED));
+	ASSERT_EQ(0, madvise(self->t.mem + LEN - edge, edge, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+static bool take_halves(struct tables *t, int half, int *fd)
+{
+	for (size_t at = half * PMD / 2; at < LEN; at += PMD) {
+		if (!fd)
+			CHECK(!madvise(t->mem + at, PMD / 2, MADV_DONTNEED));
+		else
+			CHECK(mmap(t->mem + at, PMD / 2, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_FIXED, *fd, at) == t->mem + at);
+	}
+	return true;
+}
+
+TEST_F(tables, two_vmas)
+{
+	int fd = shmem_file(LEN);
+
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_TRUE(take_halves(&self->t, 1, &fd));
+	fill(self->t.mem, LEN, SEED);
+	note_full(&self->t);
+	ASSERT_TRUE(take_halves(&self->t, 0, NULL));
+	EXPECT_TRUE(all_there(&self->t));
+	for (size_t at = PMD / 2; at < LEN; at += PMD)
+		for (size_t i = 0; i < PMD / 2 / PAGE; i++)
+			ASSERT_TRUE(page_is(self->t.mem + at + i * PAGE,
+					    fill_byte(at / PAGE + i, SEED)));
+	ASSERT_TRUE(take_halves(&self->t, 1, NULL));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	close(fd);
+}
+
+TEST_F(tables, munmapped)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	/* The neighbour is what stays: the last page of each table, never used again. */
+	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
+		ASSERT_EQ(0, madvise(self->t.mem + at, PAGE, MADV_DONTNEED));
+	note_full(&self->t);
+	for (size_t at = 0; at < LEN; at += CHUNK) {
+		size_t len = (at + CHUNK) % PMD ? CHUNK : CHUNK - PAGE;
+
+		ASSERT_EQ(0, munmap(self->t.mem + at, len));
+	}
+	EXPECT_TRUE(given_back(&self->t, 0));
+	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
+		EXPECT_TRUE(page_is(self->t.mem + at, 0));
+}
+
+TEST_F(tables, lazyfree)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT | PM_SWAP));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, swapped)
+{
+	if (!swap_has_room(2 * LEN))
+		SKIP(return, "needs swap");
+	ASSERT_TRUE(map_anon(&self->t));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_LT(PAGES / 2, count_pages(self->t.mem, LEN, PM_SWAP));
+	EXPECT_TRUE(all_there(&self->t));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_LT(PAGES / 2, count_pages(self->t.mem, LEN, PM_SWAP));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, hole)
+{
+	int fd;
+
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
+	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+	close(fd);
+}
+
+/* The child has the memory mapped as we do, and tables of its own. */
+static bool child_lost_tables(struct tables *t, int from, int to)
+{
+	char token = 1;
+
+	note_empty(t, t->mem);
+	CHECK_EQ(0, count_wrong(t->mem, LEN, SEED));
+	note_full(t);
+	CHECK_EQ(1, write(to, &token, 1));
+	CHECK_EQ(1, read(from, &token, 1));
+	return given_back(t, 0);
+}
+
+TEST_F(tables, truncated)
+{
+	int to[2], from[2], fd, status;
+	char token;
+	pid_t child;
+
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
+	ASSERT_EQ(0, pipe(to));
+	ASSERT_EQ(0, pipe(from));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		token = child_lost_tables(&self->t, to[0], from[1]);
+		fflush(stdout);
+		_exit(!token);
+	}
+	close(from[1]);
+	ASSERT_EQ(1, read(from[0], &token, 1));
+	note_full(&self->t);
+	ASSERT_EQ(0, ftruncate(fd, 0));
+	/* Ours first: reclaim takes those of both. */
+	EXPECT_TRUE(self->t.how == PRESSURE || given_back(&self->t, 0));
+	ASSERT_EQ(1, write(to[1], &token, 1));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	if (self->t.how != OFF)
+		EXPECT_LE(tables_now(), self->t.empty + SLACK);
+	ASSERT_EQ(0, ftruncate(fd, LEN));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+static bool map_file(struct tables *t, int *fd, unsigned long kib)
+{
+	char *mem;
+
+	*fd = xfs_file(LEN, SEED, kib);
+	CHECK(*fd >= 0);
+	mem = map_aligned(LEN, PROT_READ, MAP_SHARED, *fd);
+	CHECK(mem != MAP_FAILED);
+	note_empty(t, mem);
+	CHECK_EQ(0, count_wrong(mem, LEN, SEED));
+	note_full(t);
+	CHECK(t->full >= t->empty + NR_TABLES);
+	return true;
+}
+
+TEST_F(tables, file)
+{
+	int fd = xfs_file(LEN, SEED, variant->kib);
+
+	if (fd < 0)
+		SKIP(return, "needs XFS at /mnt");
+	close(fd);
+	ASSERT_TRUE(map_file(&self->t, &fd, variant->kib));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
+	close(fd);
+}
+
+/* By a child, of its parent's memory. */
+static int page_out_parents(char *mem)
+{
+	struct iovec iov = { .iov_base = mem, .iov_len = LEN };
+	int pidfd = syscall(SYS_pidfd_open, getppid(), 0);
+
+	return syscall(SYS_process_madvise, pidfd, &iov, 1, MADV_PAGEOUT, 0) != (long)LEN;
+}
+
+TEST_F(tables, advised)
+{
+	int fd = xfs_file(LEN, SEED, variant->kib), status;
+	pid_t child;
+
+	if (fd < 0)
+		SKIP(return, "needs XFS at /mnt");
+	close(fd);
+	ASSERT_TRUE(map_file(&self->t, &fd, variant->kib));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(page_out_parents(self->t.mem));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
+	close(fd);
+}
+
+TEST_F(tables, dontunmap)
+{
+	char *to, *arena;
+
+	ASSERT_TRUE(map_anon(&self->t));
+	/* Not aligned as it was: page by page, not whole tables. */
+	arena = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	to = arena + PAGE;
+	note_full(&self->t);
+	ASSERT_EQ(to, mremap(self->t.mem, LEN, LEN,
+			     MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to));
+	EXPECT_EQ(0, count_wrong(to, LEN, SEED));
+	ASSERT_EQ(0, munmap(arena, LEN + PMD));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+static int uffd_for_moves(void *mem, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_MOVE };
+	struct uffdio_register reg = {
+		.range = { .start = (uintptr_t)mem, .len = len },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (uffd < 0)
+		return -1;
+	if (!ioctl(uffd, UFFDIO_API, &api) && !ioctl(uffd, UFFDIO_REGISTER, &reg))
+		return uffd;
+	close(uffd);
+	return -1;
+}
+
+TEST_F(tables, uffd_moved)
+{
+	char *to = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	int uffd = uffd_for_moves(to, LEN);
+	struct uffdio_move move = { .dst = (uintptr_t)to, .len = LEN };
+
+	if (uffd < 0)
+		SKIP(return, "needs UFFDIO_MOVE");
+	ASSERT_TRUE(map_anon(&self->t));
+	move.src = (uintptr_t)self->t.mem;
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_MOVE, &move));
+	EXPECT_EQ(0, count_wrong(to, LEN, SEED));
+	close(uffd);
+	ASSERT_EQ(0, munmap(to, LEN));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, markers)
+{
+	int fd, uffd;
+
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
+	uffd = uffd_open(self->t.mem, LEN);
+	if (uffd < 0)
+		SKIP(return, "needs userfaultfd write-protection for shmem");
+	/* One page of each table is protected, and then not there. */
+	for (size_t at = 77 * PAGE; at < LEN; at += PMD)
+		ASSERT_TRUE(uffd_protect(uffd, self->t.mem + at, PAGE, true));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(all_there(&self->t));
+	usleep(AGE);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	EXPECT_TRUE(all_there(&self->t));
+	for (size_t at = 77 * PAGE; at < LEN; at += PMD) {
+		EXPECT_EQ(PM_UFFD_WP, pagemap(self->t.mem + at) & PM_UFFD_WP);
+		EXPECT_FALSE(try_write(self->t.mem + at, 1));
+		EXPECT_TRUE(try_write(self->t.mem + at + PAGE, fill_byte(at / PAGE + 1, SEED)));
+	}
+	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
+	close(uffd);
+	close(fd);
+}
+
+/* The policy "pressure". */
+
+FIXTURE(pressure) {
+	struct tables t;
+};
+
+FIXTURE_SETUP(pressure)
+{
+	const char *missing = set_up(4, PRESSURE);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->t.how = PRESSURE;
+	ASSERT_TRUE(map_anon(&self->t));
+}
+
+FIXTURE_TEARDOWN(pressure)
+{
+	tear_down();
+}
+
+TEST_F(pressure, kept)
+{
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	usleep(AGE);
+	EXPECT_TRUE(all_there(&self->t));
+	fill(self->t.mem, LEN, SEED);
+	EXPECT_EQ(self->t.full, tables_now());
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(pressure, single)
+{
+	ASSERT_EQ(0, madvise(self->t.mem, PMD, MADV_DONTNEED));
+	EXPECT_EQ(1, unmap_stat("tables_kept") - self->t.kept);
+	usleep(AGE);
+	reclaim_all(MIB);
+	EXPECT_EQ(1, unmap_stat("tables_freed") - self->t.freed);
+}
+
+/* In each table another page, so that it is not the one that was seen last. */
+TEST_F(pressure, refilled)
+{
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	for (long i = 0; i < NR_TABLES; i++) {
+		char *page = self->t.mem + i * PMD + (100 + 100 * i) * PAGE;
+
+		memset(page, fill_byte(i, SEED), PAGE);
+	}
+	usleep(AGE);
+	reclaim_file(MIB);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	EXPECT_TRUE(all_there(&self->t));
+	for (long i = 0; i < NR_TABLES; i++) {
+		char *page = self->t.mem + i * PMD + (100 + 100 * i) * PAGE;
+
+		EXPECT_TRUE(page_is(page, fill_byte(i, SEED)));
+	}
+}
+
+TEST_F(pressure, dropped)
+{
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(all_there(&self->t));
+	usleep(AGE);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	EXPECT_GE(self->t.empty + SLACK, tables_now());
+	EXPECT_TRUE(usable(&self->t));
+}
+
+/* How often a CPU was asked to flush for a process; -1 where that is not told. */
+static long flushes_asked(int cpu)
+{
+	char text[8192], *at;
+
+	if (!read_text("/proc/interrupts", text, sizeof(text)))
+		return -1;
+	at = strstr(text, "TLB:");
+	if (!at)
+		return -1;
+	at += 4;
+	while (cpu--)
+		strtol(at, &at, 10);
+	return strtol(at, NULL, 10);
+}
+
+static void *spin(void *arg)
+{
+	bool *stop = arg;
+
+	use_cpu(1);
+	while (!READ_ONCE(*stop))
+		;
+	return NULL;
+}
+
+TEST_F(pressure, flushed)
+{
+	bool stop = false;
+	pthread_t thread;
+	long before;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || flushes_asked(1) < 0)
+		SKIP(return, "needs two CPUs, and a line TLB in /proc/interrupts");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, spin, &stop));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	usleep(AGE);
+	before = flushes_asked(1);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	EXPECT_LT(before, flushes_asked(1));
+	WRITE_ONCE(stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_LE(NR_TABLES, unmap_stat("tables_freed") - self->t.freed);
+}
+
+/* Races. */
+
+FIXTURE(races) {
+	bool ready;
+};
+
+FIXTURE_VARIANT(races) {
+	enum how how;
+};
+
+FIXTURE_VARIANT_ADD(races, eager) { .how = EAGER };
+FIXTURE_VARIANT_ADD(races, pressure) { .how = PRESSURE };
+FIXTURE_VARIANT_ADD(races, off) { .how = OFF };
+
+FIXTURE_SETUP(races)
+{
+	const char *missing = set_up(4, variant->how);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+}
+
+FIXTURE_TEARDOWN(races)
+{
+	tear_down();
+}
+
+#define COME_AND_GO	(BIT(OWN_WRITE) | BIT(OWN_DONTNEED) | BIT(OWN_PUNCH))
+
+static void run_race(struct __test_metadata *_metadata, enum how how, struct race race)
+{
+	const char *missing = race_needs(&race);
+	long long freed = unmap_stat("tables_freed");
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	race.scene.fd = -1;
+	race.seconds = RACE_SECONDS;
+	EXPECT_TRUE(apart(race_job, &race.scene));
+	if (how == EAGER)
+		EXPECT_LT(freed, unmap_stat("tables_freed"));
+}
+
+TEST_F_TIMEOUT(races, faults_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO,
+	});
+}
+
+TEST_F_TIMEOUT(races, faults_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO,
+	});
+}
+
+TEST_F_TIMEOUT(races, forks, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_FREE) | BIT(OWN_FORK),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_POKE) },
+	});
+}
+
+TEST_F_TIMEOUT(races, copied, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_COPIED,
+		.own = COME_AND_GO | BIT(OWN_FORK),
+		.other = { BIT(OTHER_PUNCH), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, moves_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_DONTUNMAP),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, moves_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) | BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, collapses_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_READV),
+		.other = { BIT(OTHER_COLLAPSE) },
+	});
+}
+
+TEST_F_TIMEOUT(races, collapses_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_READV),
+		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, shifts, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO,
+		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, protects_anon, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_PROTECT) | BIT(OWN_FREE),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, protects_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_PROTECT),
+		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, pins, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
+	});
+}
+
+TEST_F_TIMEOUT(races, pins_shmem, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
+		.other = { BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_fills, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.uffd = UFFD_MISSING,
+		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_fills_reclaimed, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.uffd = UFFD_MISSING,
+		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
+		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, uffd_protects, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.uffd = UFFD_WP,
+		.own = COME_AND_GO | BIT(OWN_WP),
+		.other = { BIT(OTHER_PUNCH) },
+	});
+}
+
+TEST_F_TIMEOUT(races, reclaims, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_SHMEM,
+		.own = COME_AND_GO | BIT(OWN_PAGEOUT),
+		.other = { BIT(OTHER_RECLAIM), BIT(OTHER_PAGEOUT) },
+	});
+}
+
+TEST_F_TIMEOUT(races, looks, TIME_LIMIT)
+{
+	run_race(_metadata, variant->how, (struct race){
+		.area = AREA_ANON,
+		.own = COME_AND_GO,
+		.other = { BIT(OTHER_LOOK), BIT(OTHER_LOOK) },
+	});
+}
+
+#define ALL_OWN		((BIT(OWN_FORK) << 1) - 1)
+
+TEST_F_TIMEOUT(races, killed, TIME_LIMIT)
+{
+	struct race race = {
+		.scene.fd = -1, .area = AREA_SHMEM, .own = ALL_OWN,
+		.other = { BIT(OTHER_COLLAPSE) | BIT(OTHER_POKE),
+			   BIT(OTHER_RECLAIM) | BIT(OTHER_PUNCH) | BIT(OTHER_PAGEOUT) },
+		.seconds = RACE_SECONDS,
+	};
+	long long before = vmstat("nr_page_table_pages");
+	const char *missing = race_needs(&race);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	for (enum area area = AREA_ANON; area <= AREA_COPIED; area++) {
+		race.area = area;
+		EXPECT_TRUE(apart(race_killed_job, &race.scene));
+	}
+	usleep(500000);		/* those that wait for a grace period */
+	/* CPUs hold back a part of the count. */
+	EXPECT_GE(before + 32 * sysconf(_SC_NPROCESSORS_ONLN), vmstat("nr_page_table_pages"));
+}
+
+TEST_F_TIMEOUT(races, stress, TIME_LIMIT * 100)
+{
+	struct race race = {
+		.scene.fd = -1, .area = AREA_SHMEM, .own = ALL_OWN, .seconds = 5,
+		.other = { BIT(OTHER_COLLAPSE) | BIT(OTHER_POKE) | BIT(OTHER_LOOK),
+			   BIT(OTHER_RECLAIM) | BIT(OTHER_PUNCH) | BIT(OTHER_PAGEOUT) },
+	};
+	const char *missing = race_needs(&race);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (variant->how != OFF)
+		race.other[0] |= BIT(OTHER_FLIP);
+	EXPECT_TRUE(apart(race_stress_job, &race.scene));
+}
+
+TEST_HARNESS_MAIN
