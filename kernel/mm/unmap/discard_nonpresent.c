@@ -57,20 +57,20 @@ static unsigned int equal_entries(const struct discard *d, pte_t pte)
 static unsigned int swap_run(const struct discard *d, pte_t pte)
 {
 	swp_entry_t entry = pte_to_swp_entry(pte);
-	unsigned int nr = 1, left = discard_left(d);
+	unsigned int left = discard_left(d);
+	const pte_t *ptep = d->ptep, *end = ptep + left;
 	unsigned short id;
 
 	if (!COMPAT_SWAP_STEP)
 		return swap_pte_batch(d->ptep, left, pte);
 	id = lookup_swap_cgroup_id(entry);
-	for (; nr < left; nr++) {
+	while (++ptep < end) {
 		pte = __pte(pte_val(pte) + COMPAT_SWAP_STEP);
 		entry.val++;
-		if (!pte_same(ptep_get(d->ptep + nr), pte) ||
-		    lookup_swap_cgroup_id(entry) != id)
+		if (!pte_same(*ptep, pte) || lookup_swap_cgroup_id(entry) != id)
 			break;
 	}
-	return nr;
+	return ptep - d->ptep;
 }
 
 /* Genuine swap entries are private memory. */

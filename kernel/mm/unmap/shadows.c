@@ -23,13 +23,15 @@ static unsigned int store_order(unsigned long index, unsigned long nr)
 /* A page that is in the swap cache, or on its way there, must stay. */
 static bool only_shadows(struct xa_state *xas, unsigned long last)
 {
-	void *old;
+	void *old = xas_load(xas);
 
-	xas_for_each(xas, old, last) {
-		if (!xa_is_value(old))
-			return false;
+	/* Slot by slot: there are few holes among them. */
+	while (xa_is_value(old) || !old) {
+		if (xas->xa_index == last)
+			return true;
+		old = xas_next(xas);
 	}
-	return true;
+	return false;
 }
 
 static void erase(struct xa_state *xas, unsigned long index, unsigned long nr)
