@@ -12,6 +12,7 @@
  * locks nest in all others.
  */
 #include <linux/bitmap.h>
+#include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
@@ -144,10 +145,10 @@ static void add_place(struct places *p, unsigned long start, unsigned long end,
 /* Reclaim of the mm's memcg, which may have changed, is to ask us. */
 static void tell_shrinker(struct mm_struct *mm)
 {
-	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	struct mem_cgroup *memcg = shrinker ? get_mem_cgroup_from_mm(mm) : NULL;
 	int nid;
 
-	if (!memcg || !shrinker)
+	if (!memcg)
 		return;
 	for_each_online_node(nid)
 		set_shrinker_bit(memcg, nid, compat_shrinker_id(shrinker));
@@ -166,10 +167,11 @@ static void write_down(struct mm_struct *mm, unsigned long start,
 	/* Without users it has lost its record, or is about to. */
 	if (!record && atomic_read(&mm->mm_users))
 		record = new_record(bucket, mm);
-	if (record)
+	if (record) {
 		add_place(&record->places, start, end, nr);
+		unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
+	}
 	spin_unlock(&bucket->lock);
-	unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
 }
 
 /**
@@ -308,6 +310,19 @@ static const struct mm_walk_ops sweep_ops = {
 	.walk_lock = PGWALK_RDLOCK,
 };
 
+/* The mmap lock is held, from the first part of an mm to the last. */
+static void sweep_part(struct sweep *s, struct mm_struct *mm, unsigned long start,
+		       unsigned long end)
+{
+	walk_page_range(mm, start, end, &sweep_ops, s);
+}
+
+/* mm_find_pmd() does not expect what is larger than a PMD. */
+static bool may_be_huge(const struct vm_area_struct *vma)
+{
+	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
+}
+
 /* A single table; one without a VMA may be free_pgtables()'s already. */
 static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
 {
@@ -315,16 +330,15 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 	pmd_t *pmd;
 
 	vma = find_vma_intersection(mm, addr, addr + PMD_SIZE);
-	pmd = vma ? mm_find_pmd(mm, addr) : NULL;
+	if (!vma || is_vm_hugetlb_page(vma))
+		return;
+	if (may_be_huge(vma)) {
+		sweep_part(s, mm, addr, addr + PMD_SIZE);
+		return;
+	}
+	pmd = mm_find_pmd(mm, addr);
 	if (pmd)
 		sweep_table(s, vma, pmd, addr);
-}
-
-/* The mmap lock is held, from the first part of an mm to the last. */
-static void sweep_part(struct sweep *s, struct mm_struct *mm, unsigned long start,
-		       unsigned long end)
-{
-	walk_page_range(mm, start, end, &sweep_ops, s);
 }
 
 /**
