@@ -39,6 +39,8 @@ OTHERS = {
     "table_full": "tables -t refilled",
     # This processor has no cache of upper levels: what is missing is the request to flush.
     "table_flush": "tables -t flushed",
+    # Who is late by less than a grace period is seldom met; that there is one can be counted.
+    "table_rcu": "tables -t deferred",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5
