@@ -35,6 +35,12 @@ OTHERS = {
     "swap_leak": "swap -t content",
     # Counters may be off by what CPUs hold back: it takes many rounds to tell.
     "statistics": "discard -t statistics",
+    # Nobody fills a table again between the look at it and its end, but by chance.
+    "table_full": "tables -t refilled",
+    # This processor has no cache of upper levels: what is missing is the request to flush.
+    "table_flush": "tables -t flushed",
+    # Who is late by less than a grace period is seldom met; that there is one can be counted.
+    "table_rcu": "tables -t deferred",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5

@@ -20,6 +20,7 @@
  * dontunmap       MREMAP_DONTUNMAP
  * uffd_moved      UFFDIO_MOVE takes the pages away
  * markers         write-protection of pages that are not there keeps a table
+ * deferred        tables are freed after the call that gave them back (law 7)
  *
  * The policy "pressure":
  *
@@ -573,6 +574,56 @@ TEST_F(tables, markers)
 	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
 	close(uffd);
 	close(fd);
+}
+
+/* The grace period. */
+
+#define MANY		512L		/* more than CPUs hold back of the count */
+
+FIXTURE(eager) {
+	char *mem;
+};
+
+FIXTURE_SETUP(eager)
+{
+	const char *missing = set_up(4, EAGER);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->mem = map_aligned(MANY * PMD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	ASSERT_NE(MAP_FAILED, self->mem);
+}
+
+FIXTURE_TEARDOWN(eager)
+{
+	tear_down();
+}
+
+/* How many tables were given back, but not freed when that call returned. */
+static long still_there(char *mem)
+{
+	long long now;
+
+	for (long i = 0; i < MANY; i++)
+		WRITE_ONCE(mem[i * PMD], 1);
+	madvise(mem, MANY * PMD, MADV_DONTNEED);
+	now = vmstat("nr_page_table_pages");
+	usleep(300000);
+	return now - vmstat("nr_page_table_pages");
+}
+
+/* A host that takes our CPUs away may let a grace period pass; not every time. */
+TEST_F(eager, deferred)
+{
+	long most = 0;
+
+	for (int round = 0; round < 10 && most < MANY / 2; round++) {
+		long left = still_there(self->mem);
+
+		most = left > most ? left : most;
+	}
+	EXPECT_LE(MANY / 2, most);
 }
 
 /* The policy "pressure". */

@@ -67,7 +67,7 @@ struct disturber {
 	bool *stop;
 	unsigned int other, seed;
 	int cpu;
-	long rounds, wrong;
+	long rounds, wrong, collapsed;
 };
 
 /* The memory. */
@@ -529,7 +529,7 @@ static size_t some_table(struct disturber *d)
 
 static void other_collapse(struct disturber *d)
 {
-	madvise(d->arena->mem + some_table(d), PMD, MADV_COLLAPSE);
+	d->collapsed += !madvise(d->arena->mem + some_table(d), PMD, MADV_COLLAPSE);
 }
 
 static void other_reclaim(struct disturber *d)
@@ -730,6 +730,9 @@ bool race_job(struct scene *scene)
 		usleep(20000);
 	CHECK(finish_players(&players));
 	drop_arena(&players.arena);
+	/* Otherwise it was another race. */
+	if (race->other[0] == BIT(OTHER_COLLAPSE))
+		CHECK(players.others[0].collapsed);
 	printf("# %ld and %ld rounds, %ld and %ld of others\n", players.owners[0].rounds,
 	       players.owners[1].rounds, players.others[0].rounds, players.others[1].rounds);
 	return true;
