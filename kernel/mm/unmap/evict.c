@@ -133,12 +133,21 @@ static void pass_on_dirty(struct folio *folio)
 		folio_mark_dirty(folio);
 }
 
-/* Reclaim's flush is still to come: the table can go after that. */
-static void notice(const struct unmap_op *op)
+/* Mostly one look tells, at what lies beside: at what was left, or at what follows. */
+static bool in_use_nearby(const struct pte_run *run)
 {
-	pte_t *table = unmap_table_of(op->run.ptep);
+	pte_t *next = run->ptep + run->nr;
 
-	if (unmap_tables_enabled() && unmap_table_emptied(table))
+	return !pte_none(ptep_get(run->ptep)) ||
+	       (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next)));
+}
+
+/* Reclaim's flush is still to come: the table can go after that. */
+static __always_inline void notice(const struct unmap_op *op)
+{
+	if (!unmap_tables_enabled() || likely(in_use_nearby(&op->run)))
+		return;
+	if (unmap_table_emptied(unmap_table_of(op->run.ptep)))
 		unmap_tables_evicted(op->vma->vm_mm, op->run.addr);
 }
 
