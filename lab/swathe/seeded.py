@@ -35,6 +35,14 @@ OTHERS = {
     "swap_leak": "swap -t content",
     # Counters may be off by what CPUs hold back: it takes many rounds to tell.
     "statistics": "discard -t statistics",
+    # Shmem is written by faults, which mark the folio, too.
+    "dirty": "discard -t dirty",
+    # What goes of a mapped file comes back, and is right.
+    "zap_bounds": "discard -t content",
+    # No byte is wrong: pages only count as mapped.
+    "zap_count": "discard -t twice",
+    # Gathers are full where there is no memory for more.
+    "zap_rest": "discard -t full_gather",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5
