@@ -84,7 +84,7 @@ def compile_tests(built: build.Result) -> dict[str, Path]:
 
 def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
     """The commands of the guest's script."""
-    lines = []
+    lines = ["cd /"]  # discard.image unmounts /mnt
     if kunit:
         lines += [
             f"for suite in {KUNIT}/*; do",

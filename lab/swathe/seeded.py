@@ -41,6 +41,14 @@ OTHERS = {
     "table_flush": "tables -t flushed",
     # Who is late by less than a grace period is seldom met; that there is one can be counted.
     "table_rcu": "tables -t deferred",
+    # Shmem is written by faults, which mark the folio, too.
+    "dirty": "discard -t dirty",
+    # What goes of a mapped file comes back, and is right.
+    "zap_bounds": "discard -t content",
+    # No byte is wrong: pages only count as mapped.
+    "zap_count": "discard -t twice",
+    # Gathers are full where there is no memory for more.
+    "zap_rest": "discard -t full_gather",
 }
 MINUTES = 2.0
 QUIET_MINUTES = 0.5

@@ -25,13 +25,21 @@ static __always_inline struct page *normal_page(const struct discard *d,
 	return vm_normal_page(d->vma, d->addr, pte);
 }
 
-/* Law 2: how many entries from here on may map pages of this large folio? */
+/* Law 2, or broken: one entry more, if the table has it. */
+static inline unsigned int run_room(const struct discard *d)
+{
+	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_BOUNDS) && d->end & ~PMD_MASK)
+		return discard_left(d) + 1;
+	return discard_left(d);
+}
+
+/* How many entries from here on may map pages of this large folio? */
 static unsigned int run_limit(const struct discard *d, struct folio *folio,
 			      struct page *page)
 {
 	unsigned long nr = folio_nr_pages(folio) - folio_page_idx(folio, page);
 
-	nr = min_t(unsigned long, nr, discard_left(d));
+	nr = min_t(unsigned long, nr, run_room(d));
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
@@ -137,6 +145,7 @@ static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
 	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
 		folio_remove_rmap_ptes(folio, page, nr, d->vma);
 	} else {
+		nr -= large && unmap_sabotaged(UNMAP_SABOTAGE_ZAP_COUNT);
 		gone = large ? discard_rmap_large(folio, page, nr) :
 			       atomic_add_negative(-1, &folio->_mapcount);
 		if (gone)
@@ -215,7 +224,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 
 	pte = get_and_clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
 				      d->tlb->fullmm);
-	if (pte_dirty(pte))
+	if (pte_dirty(pte) && !unmap_sabotaged(UNMAP_SABOTAGE_DIRTY))
 		delay_rmap = pass_on_dirty(d, folio);
 	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
 		folio_mark_accessed(folio);
@@ -282,7 +291,7 @@ static void discard_entries(struct discard *d)
 	unsigned int nr;
 	pte_t pte;
 
-	while (d->addr != d->end) {
+	while (d->addr < d->end) {
 		pte = ptep_get(d->ptep);
 		if (pte_none(pte))
 			nr = skip_none(d);
@@ -320,6 +329,17 @@ static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
 		discard_note_table(d, pmd, addr);
 }
 
+/* Broken, what is left when the gather was full is forgotten. */
+static inline unsigned long where_stopped(const struct discard *d,
+					  unsigned long end)
+{
+	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_REST) && d->force_flush)
+		return end;
+	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_BOUNDS))
+		return min(d->addr, end);
+	return d->addr;
+}
+
 /**
  * discard_range - take what a stretch of one page table maps out of it
  * @d: set up for it by discard_begin()
@@ -333,7 +353,7 @@ static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
 unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
 	struct mm_struct *mm = d->tlb->mm;
-	unsigned long addr = d->addr;
+	unsigned long addr = d->addr, end = d->end;
 	spinlock_t *ptl = NULL;
 	pte_t *start;
 
@@ -359,5 +379,5 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	/* Those pages could be freed only now; the gather has room again. */
 	if (d->force_flush)
 		tlb_flush_mmu(d->tlb);
-	return d->addr;
+	return where_stopped(d, end);
 }

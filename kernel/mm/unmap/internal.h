@@ -205,6 +205,10 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_TABLE_FULL,	/* a table goes for its watched entry's sake */
 	UNMAP_SABOTAGE_TABLE_FLUSH,	/* no flush when tables go */
 	UNMAP_SABOTAGE_TABLE_RCU,	/* tables are freed at once */
+	UNMAP_SABOTAGE_DIRTY,		/* a discarded file folio stays clean */
+	UNMAP_SABOTAGE_ZAP_BOUNDS,	/* a run goes an entry past its stretch */
+	UNMAP_SABOTAGE_ZAP_COUNT,	/* a run's last page stays in rmap */
+	UNMAP_SABOTAGE_ZAP_REST,	/* a full gather is the end of the stretch */
 	NR_UNMAP_SABOTAGES,
 };
 

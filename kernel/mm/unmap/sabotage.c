@@ -30,6 +30,10 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_TABLE_FULL]	= "table_full",
 	[UNMAP_SABOTAGE_TABLE_FLUSH]	= "table_flush",
 	[UNMAP_SABOTAGE_TABLE_RCU]	= "table_rcu",
+	[UNMAP_SABOTAGE_DIRTY]		= "dirty",
+	[UNMAP_SABOTAGE_ZAP_BOUNDS]	= "zap_bounds",
+	[UNMAP_SABOTAGE_ZAP_COUNT]	= "zap_count",
+	[UNMAP_SABOTAGE_ZAP_REST]	= "zap_rest",
 };
 
 static unsigned long ways;

@@ -7,8 +7,9 @@
  * mixed          tables with entries of every kind, pieces of any size (seed printed)
  * statistics     anon, file_mapped and shmem of the control group fall by what went (law 4)
  * exits          a process that ends leaves no counter behind (law 4)
- * dirty          what was written through a mapping that went is in the file (which knows
- *                since the write fault: the entry's own dirty bit is not tested)
+ * dirty          shmem that only its entries know to be written is not lost with them
+ * image          what was written through mappings that went is in the files after
+ *                unmount (XFS knows since the write fault)
  * twice          a folio mapped in two places goes from one of them only
  * mlocked        MADV_DONTNEED_LOCKED takes locked pages off the count of locked ones
  * uffd_wp        shmem stays write-protected when it is discarded, page by page
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -263,18 +265,13 @@ VARIANTS(shared, shmem, SHARED_MEMORY, 64);
 VARIANTS(shared, file, SHARED_FILE, 4);
 VARIANTS(shared, file, SHARED_FILE, 64);
 
-TEST_F(shared, dirty)
+static long mapped(const char *mem, unsigned int times)
 {
-	fill(self->mem, LEN, OTHER);
-	ASSERT_EQ(0, munmap(self->mem, LEN));
-	if (variant->backing == SHARED_FILE) {
-		ASSERT_EQ(0, fsync(self->fd));
-		drop_caches();
-	} else {
-		reclaim_all(LEN);
-	}
-	self->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd);
-	EXPECT_EQ(0, count_wrong(self->mem, LEN, OTHER));
+	long found = 0;
+
+	for (long i = 0; i < PAGES; i++)
+		found += page_mapcount(mem + i * PAGE) == times;
+	return found;
 }
 
 TEST_F(shared, twice)
@@ -285,6 +282,8 @@ TEST_F(shared, twice)
 	ASSERT_EQ(0, madvise(twin, LEN, MADV_POPULATE_READ));
 	ASSERT_TRUE(discard_pages(self->mem, 7, 77));
 	EXPECT_EQ(PAGES, count_pages(twin, LEN, PM_PRESENT));
+	EXPECT_EQ(70, mapped(twin, 1));
+	EXPECT_EQ(PAGES - 70, mapped(twin, 2));
 	EXPECT_EQ(0, count_wrong(twin, LEN, SEED));
 	EXPECT_EQ(0, wrong_after(variant->backing, self->mem, 7, 77));
 }
@@ -312,6 +311,162 @@ TEST_F(shared, uffd_wp)
 	EXPECT_EQ(PAGES / 64 * 21, told);
 	EXPECT_EQ(PAGES - PAGES / 64 * 21, silent);
 	close(uffd);
+}
+
+/* Written through a mapping, in a process of its own, and left in one way or the other. */
+
+static char *map_written(struct scene *scene)
+{
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, scene->fd);
+
+	if (mem == MAP_FAILED || madvise(mem, LEN, MADV_POPULATE_READ))
+		return NULL;
+	fill(mem, LEN, OTHER);
+	return mem;
+}
+
+static bool leave_discarded(struct scene *scene)
+{
+	char *mem = map_written(scene);
+
+	return mem && discard_pages(mem, 0, PAGES);
+}
+
+static bool leave_unmapped(struct scene *scene)
+{
+	char *mem = map_written(scene);
+
+	return mem && !munmap(mem, LEN);
+}
+
+static bool leave_by_exit(struct scene *scene)
+{
+	return map_written(scene);
+}
+
+static bool (* const leave[])(struct scene *scene) = {
+	leave_discarded, leave_unmapped, leave_by_exit,
+};
+
+MEMORY_FIXTURE(shmem);
+VARIANTS(shmem, shmem, SHARED_MEMORY, 4);
+VARIANTS(shmem, shmem, SHARED_MEMORY, 64);
+
+/*
+ * Reading fills holes with clean folios and maps them writable: a write after that
+ * tells nobody but the entry.
+ */
+TEST_F(shmem, dirty)
+{
+	struct scene scene = { .fd = self->fd };
+
+	if (!swap_is_on())
+		SKIP(return, "needs swap");
+	ASSERT_EQ(0, munmap(self->mem, LEN));
+	for (size_t i = 0; i < ARRAY_SIZE(leave); i++) {
+		ASSERT_EQ(0, fallocate(self->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				       0, LEN));
+		ASSERT_TRUE(apart(leave[i], &scene));
+		for (int pass = 0; pass < 3; pass++)
+			reclaim_all(2 * LEN);
+		EXPECT_GE(SLACK, cgroup_stat("shmem") / (long)PAGE);
+		self->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd);
+		EXPECT_EQ(0, count_wrong(self->mem, LEN, OTHER)) {
+			TH_LOG("left in way %zu", i);
+		}
+		munmap(self->mem, LEN);
+	}
+}
+
+/* After unmount. */
+
+static void file_name(char path[32], size_t number)
+{
+	snprintf(path, 32, "/mnt/discard-%zu", number);
+}
+
+/* What is mounted there. */
+static bool device_of(const char *dir, char device[64])
+{
+	char line[256], where[64];
+	FILE *mounts = fopen("/proc/mounts", "r");
+	bool found = false;
+
+	while (mounts && !found && fgets(line, sizeof(line), mounts))
+		found = sscanf(line, "%63s %63s", device, where) == 2 && !strcmp(where, dir);
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
+/* Nothing of it is cached. */
+static long wrong_in_file(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	char *mem = fd < 0 ? MAP_FAILED : mmap(NULL, LEN, PROT_READ, MAP_SHARED, fd, 0);
+	long wrong = PAGES;
+
+	if (mem != MAP_FAILED && lseek(fd, 0, SEEK_END) == (off_t)LEN)
+		wrong = count_wrong(mem, LEN, OTHER);
+	if (mem != MAP_FAILED)
+		munmap(mem, LEN);
+	if (fd >= 0)
+		close(fd);
+	return wrong;
+}
+
+FIXTURE(image) {
+	char device[64];
+};
+
+FIXTURE_VARIANT(image) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(image, 4);
+SIZE_VARIANTS(image, 64);
+
+FIXTURE_SETUP(image)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (device_of("/mnt", self->device))
+		return;
+	end();
+	SKIP(return, "needs a disk at /mnt");
+}
+
+FIXTURE_TEARDOWN(image)
+{
+	end();
+}
+
+TEST_F(image, image)
+{
+	struct scene scene;
+	char path[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(leave); i++) {
+		file_name(path, i);
+		scene.fd = xfs_file_named(path, LEN, SEED, variant->kib);
+		if (scene.fd < 0)
+			SKIP(return, "needs XFS at /mnt");
+		ASSERT_TRUE(apart(leave[i], &scene));
+		close(scene.fd);
+	}
+	if (umount("/mnt"))
+		SKIP(return, "/mnt is busy");
+	ASSERT_EQ(0, mount(self->device, "/mnt", "xfs", 0, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(leave); i++) {
+		file_name(path, i);
+		EXPECT_EQ(0, wrong_in_file(path)) {
+			TH_LOG("left in way %zu", i);
+		}
+		unlink(path);
+	}
 }
 
 MEMORY_FIXTURE(copied);

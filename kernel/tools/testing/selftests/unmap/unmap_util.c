@@ -308,13 +308,23 @@ __u64 pagemap(const void *addr)
 	return entry;
 }
 
-__u64 page_flags(const void *addr)
+static __u64 of_page(const char *path, const void *addr)
 {
-	__u64 entry = pagemap(addr), flags = 0;
+	__u64 entry = pagemap(addr), word = 0;
 
 	if (entry & PM_PRESENT)
-		read_proc("/proc/kpageflags", PM_PFN(entry), &flags, 1);
-	return flags;
+		read_proc(path, PM_PFN(entry), &word, 1);
+	return word;
+}
+
+__u64 page_flags(const void *addr)
+{
+	return of_page("/proc/kpageflags", addr);
+}
+
+__u64 page_mapcount(const void *addr)
+{
+	return of_page("/proc/kpagecount", addr);
 }
 
 long count_pages(const void *mem, size_t len, __u64 bits)
@@ -498,23 +508,39 @@ static bool write_file(int fd, size_t len, unsigned char seed, size_t chunk)
 	return done && !fsync(fd);
 }
 
-int xfs_file(size_t len, unsigned char seed, unsigned long kib)
+static bool has_xfs(void)
 {
-	char path[] = "/mnt/unmap-XXXXXX";
 	struct statfs fs;
-	int fd;
 
-	if (statfs("/mnt", &fs) || fs.f_type != XFS_MAGIC)
-		return -1;
-	fd = mkstemp(path);
+	return !statfs("/mnt", &fs) && fs.f_type == XFS_MAGIC;
+}
+
+static int filled(int fd, size_t len, unsigned char seed, unsigned long kib)
+{
 	if (fd < 0)
 		return -1;
-	unlink(path);
 	/* One extent: a write ends where XFS reserved no further, and so does its last folio. */
 	if (!posix_fallocate(fd, 0, len) && write_file(fd, len, seed, kib * KIB))
 		return fd;
 	close(fd);
 	return -1;
+}
+
+int xfs_file(size_t len, unsigned char seed, unsigned long kib)
+{
+	char path[] = "/mnt/unmap-XXXXXX";
+	int fd = has_xfs() ? mkstemp(path) : -1;
+
+	if (fd >= 0)
+		unlink(path);
+	return filled(fd, len, seed, kib);
+}
+
+int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned long kib)
+{
+	int fd = has_xfs() ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+
+	return filled(fd, len, seed, kib);
 }
 
 void drop_caches(void)

@@ -93,6 +93,8 @@ unsigned char fill_byte(size_t page, unsigned char seed);
 __u64 pagemap(const void *addr);
 void pagemap_range(const void *mem, __u64 *entries, size_t nr);
 __u64 page_flags(const void *addr);
+/* How many entries map it. */
+__u64 page_mapcount(const void *addr);
 long count_pages(const void *mem, size_t len, __u64 bits);
 bool folios_are(const void *mem, size_t len, unsigned long kib);
 bool soft_dirty_works(void);
@@ -125,6 +127,8 @@ bool swap_has_room(size_t bytes);
  * is the size it is written in); -1 where /mnt is not XFS.
  */
 int xfs_file(size_t len, unsigned char seed, unsigned long kib);
+/* The same, with a name to find it again by. */
+int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned long kib);
 void drop_caches(void);
 
 /* Write protection through userfaultfd; a protected write raises SIGBUS. */
