@@ -375,7 +375,21 @@ void unmap_tables_left(struct mm_struct *mm, unsigned long start,
 	mmap_read_unlock(mm);
 }
 
-static void give_back_places(struct mm_struct *mm, const struct places *p)
+/**
+ * struct search - which records to sweep
+ * @memcg: of their mms; null: any
+ * @age: spare tables that have not been empty for so many ticks
+ * @skip: so many of the bucket's first records were looked at, and stay
+ */
+struct search {
+	const struct mem_cgroup *memcg;
+	unsigned long age;
+	unsigned int skip;
+};
+
+/* It is the bucket's first record now, and must not be taken again at once. */
+static void give_back_places(struct search *search, struct mm_struct *mm,
+			     const struct places *p)
 {
 	unsigned int i;
 
@@ -383,12 +397,13 @@ static void give_back_places(struct mm_struct *mm, const struct places *p)
 		unmap_tables_keep(mm, p->place[i], p->place[i] + PMD_SIZE, 1);
 	if (p->end)
 		unmap_tables_keep(mm, p->start, p->end, p->nr - p->nr_places);
+	search->skip++;
 }
 
-static unsigned int sweep_places(struct mm_struct *mm, const struct places *p,
-				 unsigned long age)
+static unsigned int sweep_places(struct search *search, struct mm_struct *mm,
+				 const struct places *p)
 {
-	struct sweep s = { .age = age };
+	struct sweep s = { .age = search->age };
 	unsigned int i;
 
 	for (i = 0; i < p->nr_places; i++)
@@ -396,29 +411,29 @@ static unsigned int sweep_places(struct mm_struct *mm, const struct places *p,
 	if (p->end)
 		sweep_part(&s, mm, p->start, p->end);
 	sweep_batch(&s);
-	if (age && s.spared)
-		give_back_places(mm, p);
+	if (s.age && s.spared)
+		give_back_places(search, mm, p);
 	return s.freed;
 }
 
 /* An mm whose fork() failed halfway has VMAs that are not its own. */
-static unsigned int sweep_stable(struct mm_struct *mm, const struct places *p,
-				 unsigned long age)
+static unsigned int sweep_stable(struct search *search, struct mm_struct *mm,
+				 const struct places *p)
 {
-	return check_stable_address_space(mm) ? 0 : sweep_places(mm, p, age);
+	return check_stable_address_space(mm) ? 0 : sweep_places(search, mm, p);
 }
 
 /* Who holds the mmap lock for long is asked again another time. */
-static unsigned int sweep_mm(struct mm_struct *mm, const struct places *p,
-			     unsigned long age)
+static unsigned int sweep_mm(struct search *search, struct mm_struct *mm,
+			     const struct places *p)
 {
 	unsigned int freed = 0;
 
 	if (mmap_read_trylock(mm)) {
-		freed = sweep_stable(mm, p, age);
+		freed = sweep_stable(search, mm, p);
 		mmap_read_unlock(mm);
 	} else {
-		give_back_places(mm, p);
+		give_back_places(search, mm, p);
 	}
 	mmput_async(mm);
 	return freed;
@@ -449,18 +464,6 @@ static bool worth_a_sweep(const struct places *p, unsigned long age)
 	return age ? old_enough(p) :
 		     (p->end - p->start) / PMD_SIZE <= (unsigned long)p->nr * TABLE_BATCH;
 }
-
-/**
- * struct search - which records to sweep
- * @memcg: of their mms; null: any
- * @age: spare tables that have not been empty for so many ticks
- * @skip: so many of the bucket's records were looked at, and stay
- */
-struct search {
-	const struct mem_cgroup *memcg;
-	unsigned long age;
-	unsigned int skip;
-};
 
 /* A user of its mm, without whom it stays; then the record is the caller's. */
 static bool take(struct bucket *bucket, struct kept_mm *record,
@@ -501,7 +504,7 @@ static unsigned int sweep_bucket(struct bucket *bucket, struct search search,
 		record = take_next(bucket, &search);
 		if (!record)
 			break;
-		freed += sweep_mm(record->mm, &record->places, search.age);
+		freed += sweep_mm(&search, record->mm, &record->places);
 		kfree(record);
 		cond_resched();
 	}
