@@ -653,7 +653,8 @@ TEST_F(pressure, kept)
 	usleep(AGE);
 	EXPECT_TRUE(all_there(&self->t));
 	fill(self->t.mem, LEN, SEED);
-	EXPECT_EQ(self->t.full, tables_now());
+	/* The program may have got one of its own meanwhile. */
+	EXPECT_LE(self->t.full, tables_now());
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	EXPECT_TRUE(given_back(&self->t, 0));
 	EXPECT_TRUE(usable(&self->t));
