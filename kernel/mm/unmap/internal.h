@@ -46,11 +46,12 @@
  * 7. Tables.  A page table is unhooked only with the PMD lock and its own lock held,
  *    after all of its entries were seen none inside both; page-walk caches are
  *    flushed before the PMD lock is dropped; it is freed after an RCU grace period,
- *    never with a broadcast for it alone.  See table.c, and lock_and_unhook() for the
- *    assertion.
+ *    never with a broadcast for it alone.  See table.c; unmap_lockptr() asserts the
+ *    PMD lock.
  *
  * 8. Readers.  Whoever maps a table without its lock looks at the PMD again after
- *    taking the lock, or can tell by an entry that was in use.  See table_readers.c.
+ *    taking the lock, or can tell by an entry that was in use.  See table_readers.c;
+ *    free_chain() asserts that nothing was put into a table that is gone.
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
  *    table once the only entry is gone, which is worth more than the two

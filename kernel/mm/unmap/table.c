@@ -194,6 +194,7 @@ static void flush(struct table_batch *batch, unsigned long start,
 		flush_tlb_range(batch->vma, start, end);
 }
 
+/* Laws 7 and 8: nobody has put anything into a table since it was unhooked. */
 static void free_chain(struct rcu_head *head)
 {
 	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
@@ -201,6 +202,7 @@ static void free_chain(struct rcu_head *head)
 
 	for (; table; table = next) {
 		next = unchain(table);
+		VM_WARN_ON_ONCE(any_used(ptdesc_address(table)) != PTRS_PER_PTE);
 		pte_free(NULL, ptdesc_page(table));
 	}
 }

@@ -69,13 +69,6 @@
 #include "../kselftest_harness.h"
 #include "tables_race.h"
 
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP	4
-#endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY	1
-#endif
-
 #define NR_TABLES	4
 #define TABLE_PAGES	((long)(PMD / PAGE))
 #define LEN		(NR_TABLES * PMD)
@@ -516,27 +509,10 @@ TEST_F(tables, dontunmap)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-static int uffd_for_moves(void *mem, size_t len)
-{
-	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_MOVE };
-	struct uffdio_register reg = {
-		.range = { .start = (uintptr_t)mem, .len = len },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-
-	if (uffd < 0)
-		return -1;
-	if (!ioctl(uffd, UFFDIO_API, &api) && !ioctl(uffd, UFFDIO_REGISTER, &reg))
-		return uffd;
-	close(uffd);
-	return -1;
-}
-
 TEST_F(tables, uffd_moved)
 {
 	char *to = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	int uffd = uffd_for_moves(to, LEN);
+	int uffd = uffd_watch(to, LEN, UFFD_FEATURE_MOVE, UFFDIO_REGISTER_MODE_MISSING);
 	struct uffdio_move move = { .dst = (uintptr_t)to, .len = LEN };
 
 	if (uffd < 0)

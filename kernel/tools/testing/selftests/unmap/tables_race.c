@@ -22,12 +22,6 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE		25
 #endif
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP	4
-#endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY	1
-#endif
 
 #define NR_TABLES	4
 #define TABLE_PAGES	((long)(PMD / PAGE))
@@ -111,22 +105,14 @@ static bool map_alias(struct arena *a)
 	return true;
 }
 
-static bool uffd_watch(struct arena *a)
+static bool watch_arena(struct arena *a)
 {
 	bool missing = a->mode == UFFD_MISSING;
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = UFFD_FEATURE_SIGBUS |
-			    (missing ? UFFD_FEATURE_MOVE : UFFD_FEATURE_WP_HUGETLBFS_SHMEM),
-	};
-	struct uffdio_register reg = {
-		.range = { .start = (uintptr_t)a->mem, .len = LEN },
-		.mode = missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP,
-	};
 
-	a->uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-	return a->uffd >= 0 && !ioctl(a->uffd, UFFDIO_API, &api) &&
-	       !ioctl(a->uffd, UFFDIO_REGISTER, &reg);
+	a->uffd = uffd_watch(a->mem, LEN, UFFD_FEATURE_SIGBUS |
+			     (missing ? UFFD_FEATURE_MOVE : UFFD_FEATURE_WP_HUGETLBFS_SHMEM),
+			     missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP);
+	return a->uffd >= 0;
 }
 
 static bool make_arena(struct arena *a, enum area kind, enum uffd_mode mode)
@@ -139,7 +125,7 @@ static bool make_arena(struct arena *a, enum area kind, enum uffd_mode mode)
 	CHECK(a->mem != MAP_FAILED);
 	CHECK(map_spare(a));
 	CHECK(map_alias(a));
-	CHECK(mode == UFFD_NONE || uffd_watch(a));
+	CHECK(mode == UFFD_NONE || watch_arena(a));
 	return true;
 }
 
@@ -170,7 +156,7 @@ const char *race_needs(const struct race *race)
 	if (!make_arena(&a, race->area, UFFD_NONE))
 		return "no memory";
 	a.mode = race->uffd;
-	done = uffd_watch(&a);
+	done = watch_arena(&a);
 	drop_arena(&a);
 	return done ? NULL : "needs userfaultfd that moves pages and protects shmem";
 }

@@ -10,6 +10,9 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP	4
+#endif
 #ifndef BIT
 #define BIT(nr)	(1U << (nr))
 #endif

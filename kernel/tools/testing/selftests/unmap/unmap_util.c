@@ -586,16 +586,12 @@ void end(void)
 
 /* Userfaultfd. */
 
-int uffd_open(void *mem, size_t len)
+int uffd_watch(void *mem, size_t len, __u64 features, __u64 mode)
 {
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP |
-			    UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
-	};
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
 	struct uffdio_register reg = {
 		.range = { .start = (uintptr_t)mem, .len = len },
-		.mode = UFFDIO_REGISTER_MODE_WP,
+		.mode = mode,
 	};
 	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
 
@@ -605,6 +601,12 @@ int uffd_open(void *mem, size_t len)
 		return uffd;
 	close(uffd);
 	return -1;
+}
+
+int uffd_open(void *mem, size_t len)
+{
+	return uffd_watch(mem, len, UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP |
+			  UFFD_FEATURE_WP_HUGETLBFS_SHMEM, UFFDIO_REGISTER_MODE_WP);
 }
 
 bool uffd_protect(int uffd, void *mem, size_t len, bool on)

@@ -131,6 +131,9 @@ int xfs_file(size_t len, unsigned char seed, unsigned long kib);
 int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned long kib);
 void drop_caches(void);
 
+/* A userfaultfd for a range, with UFFD_FEATURE_* and UFFDIO_REGISTER_MODE_*; or -1. */
+int uffd_watch(void *mem, size_t len, __u64 features, __u64 mode);
+
 /* Write protection through userfaultfd; a protected write raises SIGBUS. */
 int uffd_open(void *mem, size_t len);
 bool uffd_protect(int uffd, void *mem, size_t len, bool on);
