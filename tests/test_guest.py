@@ -7,9 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, build, cc, elf, guesttests, initramfs, run, sections, tap, test
+from swathe import (
+    __main__,
+    build,
+    cc,
+    elf,
+    guesttests,
+    hooktests,
+    initramfs,
+    labtests,
+    run,
+    sections,
+    tap,
+    test,
+)  # fmt: skip
 from swathe.arch import X86_64
 from swathe.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
+from swathe.tap import Verdict
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
 REQUEST = guesttests.Request(build.Request(flavor="debug"), True, (), 2, 100, "")
@@ -175,3 +189,18 @@ def test_a_lost_machine_lists_what_passed(
     assert str(error) == "the VM was lost: oops in guest lazyfree"
     assert error.status == 4
     assert "putback.anon.write" in capsys.readouterr().out
+
+
+def test_what_failed_is_named_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tap.Test("lab: odd", Verdict.FAILED, "1 is not 2")
+    good = tap.Test("hooks: fine", Verdict.PASSED)
+    monkeypatch.setattr(labtests, "run", lambda: [bad])
+    monkeypatch.setattr(hooktests, "run", lambda: [good])
+    assert __main__.main(["test", "lab", "hooks"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["failed: lab: odd (1 is not 2)", "1 passed, 1 failed, 0 skipped"]
+    assert [line.split(" (")[0] for line in lines[1:3]] == [
+        "lab: 0 passed, 1 failed, 0 skipped", "hooks: 1 passed, 0 failed, 0 skipped",
+    ]  # fmt: skip

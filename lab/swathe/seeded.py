@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Break the kernel on purpose, one way after the other, and see that each is found.
+"""Break the kernel on purpose, in one way after the other, and see that each is found.
 
-The ways are those of mm/unmap/sabotage.c, one boot for each. memx looks for them; those that
+The ways are those of mm/unmap/sabotage.c, one boot for each, as many side by side as
+there are processors: booting keeps but one of a guest's busy. memx looks for them; those that
 change no byte it knows of are looked for by a test that does (OTHERS). A way counts as found
 when that program says what is wrong, or when a check of the kernel's own ends the machine
 while it runs. First of all memx must find nothing in a kernel that is not broken.
 """
 
+import os
 import re
 import threading
 import time
@@ -14,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import build, environment, guesttests, initramfs, proof, sections, ui, vm
+from swathe import build, environment, guesttests, initramfs, parallel, proof, sections, ui, vm
 from swathe.errors import CheckFailed, VmLost
 from swathe.paths import OVERLAY
 from swathe.tap import Test, Verdict
@@ -71,12 +73,15 @@ class Finding:
 
 
 class Watch:
-    """The guest's output; it is stopped when the program has said what is wrong."""
+    """The guest's output; it is stopped when the program has said what is wrong,
+    or when something ends all guests.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, all_end: threading.Event) -> None:
         self.text = ""
+        self.all_end = all_end
         self.began = self.ended = 0.0
-        self.stop = threading.Event()
+        self.found = threading.Event()
 
     def __call__(self, more: str) -> None:
         self.text += more
@@ -84,7 +89,11 @@ class Watch:
         if not self.began and "@ " in self.text:
             self.began = self.ended
         if self.sign:
-            self.stop.set()
+            self.found.set()
+
+    def is_set(self) -> bool:
+        """What vm.boot() asks: is this to end?"""
+        return self.found.is_set() or self.all_end.is_set()
 
     @property
     def sign(self) -> str:
@@ -113,11 +122,12 @@ def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
     built = build.build(kernel)
     programs = guesttests.compile_tests(built)
     ui.note(f"breaking Linux {built.version} ({kernel.flavor}), seed {seed}")
-    findings = []
-    for way in (NONE, *ways()):
-        finding = attempt(built, job(way, seed, programs), way, cpus)
-        ui.note(f"  {way}: {finding.said} ({finding.by}, {finding.seconds:.0f} s)")
-        findings.append(finding)
+
+    def task(way: str) -> parallel.Task[Finding]:
+        work = job(way, seed, programs)
+        return parallel.Task(lambda stop: attempt(built, work, way, cpus, stop))
+
+    findings = parallel.run([task(way) for way in (NONE, *ways())], len(os.sched_getaffinity(0)))
     record(built, seed, cpus, findings)
     return [judge(finding) for finding in findings]
 
@@ -137,22 +147,26 @@ def job(way: str, seed: int, programs: dict[str, Path]) -> initramfs.Job:
     )
 
 
-def attempt(built: build.Result, task: initramfs.Job, way: str, cpus: int) -> Finding:
+def attempt(
+    built: build.Result, task: initramfs.Job, way: str, cpus: int, stop: threading.Event
+) -> Finding:
     """Boot broken in this way, until the program has said something or its time is over."""
     broken = "" if way == NONE else f" unmap.sabotage={way}"
     machine = vm.Machine(
         built.image, built.out, cpus, exact=False, boot=f"{guesttests.STEADY}{broken}",
         timeout=BOOT_LIMIT + 60 * MINUTES * 2, target=built.target,
     )  # fmt: skip
-    watch, lost = Watch(), ""
+    watch, lost = Watch(stop), ""
     try:
-        vm.boot(machine, task, f"seeded-{way}", watch, watch.stop)
+        vm.boot(machine, task, f"seeded-{way}", watch, watch)
     except vm.Stopped:
         pass
     except VmLost as error:
         lost = str(error).split("; its console")[0]  # whose path is nobody else's
         watch.ended = time.monotonic()
-    return conclude(way, watch, lost)
+    finding = conclude(way, watch, lost)
+    ui.note(f"  {way}: {finding.said} ({finding.by}, {finding.seconds:.0f} s)")
+    return finding
 
 
 def conclude(way: str, watch: Watch, lost: str) -> Finding:

@@ -12,7 +12,8 @@
              the kernel's own tests of mm, unchanged, in two guests: the
              verdicts with swathe off and on must be the same
 
-The last line says how many tests passed, failed and were skipped.
+The last line says how many tests passed, failed and were skipped; what failed is
+named again before it.
 
     ./swathe test                       all of these but the kernel's own tests
     ./swathe test hooks putback         one part, and one system-call test
@@ -24,8 +25,9 @@ The last line says how many tests passed, failed and were skipped.
 
 import argparse
 import random
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from swathe import (
@@ -122,35 +124,46 @@ def request_from(args: argparse.Namespace) -> Request:
 
 def main(args: argparse.Namespace) -> int:
     request = request_from(args)
-    found: list[Test] = []
-    if request.lab:
-        found += announce("lab", labtests.run())
-    if request.hooks:
-        found += announce("hooks", hooktests.run())
-    if request.model:
-        found += announce(model.PART, model.run())
-    if request.guest.kunit or request.guest.programs:
-        found += announce("kernel", guesttests.run(request.guest))
-    if request.seeded:
-        found += announce(
-            "seeded", seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
-        )
-    if request.powercut:
-        found += announce("powercut", powercut.cut_all(request.powercut))
-    if request.kselftests.entries:
-        found += announce(kselflist.PART, kselftests.run(request.kselftests))
+    found = [test for name, part in parts(request) for test in announce(name, part)]
     count = tap.count(found)
+    for test in found:
+        if test.verdict is Verdict.FAILED:
+            ui.result(failure(test))
     ui.result(str(count))
     return 0 if count.ok else 1
 
 
-def announce(part: str, tests: list[Test]) -> list[Test]:
+def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
+    """What was asked for, in the order in which mistakes show soonest."""
+    if request.lab:
+        yield "lab", labtests.run
+    if request.hooks:
+        yield "hooks", hooktests.run
+    if request.model:
+        yield model.PART, model.run
+    if request.guest.kunit or request.guest.programs:
+        yield "kernel", lambda: guesttests.run(request.guest)
+    if request.seeded:
+        yield "seeded", lambda: seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
+    if (cuts := request.powercut) is not None:
+        yield "powercut", lambda: powercut.cut_all(cuts)
+    if request.kselftests.entries:
+        yield kselflist.PART, lambda: kselftests.run(request.kselftests)
+
+
+def failure(test: Test) -> str:
+    return f"failed: {test.name}" + (f" ({test.detail})" if test.detail else "")
+
+
+def announce(name: str, part: Callable[[], list[Test]]) -> list[Test]:
     """One line for each failure, one for each reason to skip, and one for the part."""
+    began = time.monotonic()
+    tests = part()
     for test in tests:
         if test.verdict is Verdict.FAILED:
-            ui.result(f"failed: {test.name}" + (f" ({test.detail})" if test.detail else ""))
+            ui.result(failure(test))
     reasons = Counter(test.detail for test in tests if test.verdict is Verdict.SKIPPED)
     for reason, times in reasons.items():
         ui.result(f"skipped {times}: {reason.removeprefix('SKIP ')}")
-    ui.result(f"{part}: {tap.count(tests)}")
+    ui.result(f"{name}: {tap.count(tests)} ({time.monotonic() - began:.0f} s)")
     return tests

@@ -10,12 +10,12 @@ import os
 import re
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from swathe import initramfs, proc, ui
 from swathe.arch import Arch
@@ -28,6 +28,12 @@ POLL = 0.05
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
 
 OnText = Callable[[str], None]
+
+
+class Signal(Protocol):
+    """Such as a threading.Event: set when something is to end."""
+
+    def is_set(self) -> bool: ...
 
 
 class Stopped(Exception):
@@ -194,7 +200,7 @@ def watch(
     child: subprocess.Popen[bytes],
     follower: Follower,
     limit: float,
-    stop: threading.Event | None = None,
+    stop: Signal | None = None,
 ) -> bool:
     """Follow the guest's output to its end; False if the time limit came first."""
     end = time.monotonic() + limit
@@ -215,7 +221,7 @@ def boot(
     job: initramfs.Job,
     name: str,
     on_text: OnText,
-    stop: threading.Event | None = None,
+    stop: Signal | None = None,
     on_console: OnText | None = None,
 ) -> Verdict:
     """Run the job to its end, or until stop is set; on_text gets its output as it comes.
@@ -244,7 +250,7 @@ def attend(
     home: Path,
     on_text: OnText,
     log: Path,
-    stop: threading.Event | None = None,
+    stop: Signal | None = None,
 ) -> Verdict:
     """Start QEMU, follow it, and read the verdict."""
     with running(command(machine, archive, home), home / "qemu.log") as child:
