@@ -43,6 +43,9 @@ OTHERS = {
     "table_flush": "tables -t flushed",
     # Who is late by less than a grace period is seldom met; that there is one can be counted.
     "table_rcu": "tables -t deferred",
+    # Whoever comes late must meet a table that goes: a race with that one thing in it.
+    "table_late": "tables -t moves_anon",
+    "table_missed": "tables -t uffd_fills",
     # Shmem is written by faults, which mark the folio, too.
     "dirty": "discard -t dirty",
     # What goes of a mapped file comes back, and is right.
@@ -55,6 +58,7 @@ OTHERS = {
 MINUTES = 2.0
 QUIET_MINUTES = 0.5
 BOOT_LIMIT = 120
+RACES = f"export TABLES_SECONDS={60 * MINUTES / 2:.0f}"
 # What a program prints about the first thing that is wrong.
 SIGN = re.compile(
     r"^(?:# (process \d+, operation .*|the kernel's log has .*)|\s*(not ok .*))$", re.MULTILINE
@@ -143,7 +147,7 @@ def job(way: str, seed: int, programs: dict[str, Path]) -> initramfs.Job:
     return initramfs.Job(
         ["/bin/sh", "/seeded.sh"],
         {f"/bin/{program}": programs[program]},
-        {"/seeded.sh": sections.script([f"report guest {program} -- {by}{options}"])},
+        {"/seeded.sh": sections.script([RACES, f"report guest {program} -- {by}{options}"])},
     )
 
 

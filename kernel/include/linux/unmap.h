@@ -61,7 +61,22 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
  * that, or to help with it.  See mm/unmap/table_readers.c and tables_kept.c.
  */
 #ifdef CONFIG_UNMAP_TABLES
+#ifdef CONFIG_UNMAP_DISTURB
+bool unmap_tables_may_go(void);
+bool unmap_map_fails(void);
+
+/* As pte_offset_map_lock(). */
+static inline pte_t *unmap_disturbed_map_lock(struct mm_struct *mm, pmd_t *pmd,
+					      unsigned long addr,
+					      spinlock_t **ptlp)
+{
+	return unmap_map_fails() ? NULL : pte_offset_map_lock(mm, pmd, addr, ptlp);
+}
+
+#define pte_offset_map_lock	unmap_disturbed_map_lock
+#else
 #define unmap_tables_may_go()	true
+#endif
 
 pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd, unsigned long addr,
 			     spinlock_t **ptlp, spinlock_t *held);

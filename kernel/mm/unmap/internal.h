@@ -206,6 +206,8 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_TABLE_FULL,	/* a table goes for its watched entry's sake */
 	UNMAP_SABOTAGE_TABLE_FLUSH,	/* no flush when tables go */
 	UNMAP_SABOTAGE_TABLE_RCU,	/* tables are freed at once */
+	UNMAP_SABOTAGE_TABLE_LATE,	/* who comes late takes a table for there */
+	UNMAP_SABOTAGE_TABLE_MISSED,	/* who finds none does not look again */
 	UNMAP_SABOTAGE_DIRTY,		/* a discarded file folio stays clean */
 	UNMAP_SABOTAGE_ZAP_BOUNDS,	/* a run goes an entry past its stretch */
 	UNMAP_SABOTAGE_ZAP_COUNT,	/* a run's last page stays in rmap */
@@ -215,10 +217,16 @@ enum unmap_sabotage {
 
 #ifdef CONFIG_UNMAP_SABOTAGE
 bool unmap_sabotaged(enum unmap_sabotage way);
+/* Waits, if tests want it, where others are to come in between. */
+void unmap_sabotage_window(void);
 #else
 static inline bool unmap_sabotaged(enum unmap_sabotage way)
 {
 	return false;
+}
+
+static inline void unmap_sabotage_window(void)
+{
 }
 #endif
 

@@ -4,9 +4,14 @@
  *
  * Chosen by name, comma-separated, with the boot parameter unmap.sabotage= or
  * in /sys/module/unmap/parameters/sabotage; an empty line mends everything.
+ *
+ * And a window that others seldom hit by chance, held open: microseconds in
+ * unmap.window.
  */
 #include <linux/bits.h>
+#include <linux/delay.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/panic.h>
 #include <linux/string.h>
@@ -30,6 +35,8 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_TABLE_FULL]	= "table_full",
 	[UNMAP_SABOTAGE_TABLE_FLUSH]	= "table_flush",
 	[UNMAP_SABOTAGE_TABLE_RCU]	= "table_rcu",
+	[UNMAP_SABOTAGE_TABLE_LATE]	= "table_late",
+	[UNMAP_SABOTAGE_TABLE_MISSED]	= "table_missed",
 	[UNMAP_SABOTAGE_DIRTY]		= "dirty",
 	[UNMAP_SABOTAGE_ZAP_BOUNDS]	= "zap_bounds",
 	[UNMAP_SABOTAGE_ZAP_COUNT]	= "zap_count",
@@ -41,6 +48,19 @@ static unsigned long ways;
 bool unmap_sabotaged(enum unmap_sabotage way)
 {
 	return unlikely(READ_ONCE(ways) & BIT(way));
+}
+
+#define WINDOW_MAX	1000U
+
+static unsigned int window;
+
+/* Spinning, as it may be with locks held. */
+void unmap_sabotage_window(void)
+{
+	unsigned int us = READ_ONCE(window);
+
+	if (us)
+		udelay(min(us, WINDOW_MAX));
 }
 
 static int find_way(const char *name, size_t len)
@@ -108,3 +128,4 @@ static const struct kernel_param_ops sabotage_ops = {
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "unmap."
 module_param_cb(sabotage, &sabotage_ops, NULL, 0600);
+module_param(window, uint, 0600);

@@ -109,6 +109,7 @@ static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age)
 {
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
+	unmap_sabotage_window();	/* for readers who will find it gone */
 	pmd_clear(pmd);
 	unmap_table_set_gone(table);
 	return true;
@@ -223,6 +224,13 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 		call_rcu(&gone->pt_rcu_head, free_chain);
 }
 
+/* Since they were seen empty, others may have filled them, or taken them away. */
+static spinlock_t *lock_pmd(struct mm_struct *mm, pmd_t *pmd)
+{
+	unmap_sabotage_window();
+	return pmd_lock(mm, pmd);
+}
+
 /**
  * unmap_tables_free - give back the tables of a batch that are empty
  * @batch: the tables, seen empty before; none on return
@@ -236,7 +244,7 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
-	spinlock_t *pml = pmd_lock(mm, batch->pmd);
+	spinlock_t *pml = lock_pmd(mm, batch->pmd);
 	unsigned long start = ULONG_MAX, end = 0;
 	struct ptdesc *gone = NULL;
 	unsigned int i, nr = 0;

@@ -42,7 +42,8 @@ pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
 		*ptlp = pte_lockptr(mm, &pmdval);
 		if (*ptlp != held)
 			spin_lock_nested(*ptlp, SINGLE_DEPTH_NESTING);
-		if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd))))
+		if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd))) ||
+		    unmap_sabotaged(UNMAP_SABOTAGE_TABLE_LATE))
 			return pte;
 		if (*ptlp != held)
 			spin_unlock(*ptlp);
@@ -60,6 +61,8 @@ bool unmap_table_missed(pmd_t *pmd)
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_MISSED))
+		return false;
 	return pmd_none(pmdval) || !pmd_bad(pmdval);
 }
 
@@ -103,7 +106,8 @@ void unmap_table_set_gone(pte_t *table)
  */
 bool unmap_table_gone(pte_t *pte)
 {
-	return test_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(pte)->__page_flags);
+	return test_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(pte)->__page_flags) &&
+	       !unmap_sabotaged(UNMAP_SABOTAGE_TABLE_LATE);
 }
 
 /**

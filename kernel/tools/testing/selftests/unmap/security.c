@@ -42,6 +42,7 @@ static const struct {
 	{ UNMAP_SYSFS "tables_policy", true },
 	{ UNMAP_SYSFS "stat", false },
 	{ PARAMETERS "sabotage", false },
+	{ PARAMETERS "window", false },
 };
 
 FIXTURE(security) {

@@ -32,7 +32,8 @@
  *
  * Races of two owners of pages, who know what each of them holds, with others, for
  * TABLES_SECONDS (2, stress: 5), with TABLES_SEED (printed when it fails); with the switch off
- * only when that is set:
+ * only when that is set. A kernel that can be broken on purpose is made to let readers come
+ * too late more often (unmap.window):
  *
  * faults          faults while single pages go (bug 17)
  * forks           fork() while a neighbour's pages are reclaimed, or a hole is punched
@@ -745,10 +746,12 @@ FIXTURE_SETUP(races)
 	missing = set_up(4, variant->how);
 	if (missing)
 		SKIP(return, "%s", missing);
+	race_window(true);
 }
 
 FIXTURE_TEARDOWN(races)
 {
+	race_window(false);
 	tear_down();
 }
 
@@ -806,8 +809,9 @@ TEST_F_TIMEOUT(races, moves_anon, TIME_LIMIT)
 {
 	run_race(_metadata, variant->how, (struct race){
 		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_DONTUNMAP),
-		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) |
+		       BIT(OWN_DONTUNMAP) | BIT(OWN_PAGEOUT),
+		.other = { BIT(OTHER_EMPTY) },
 	});
 }
 
@@ -815,8 +819,8 @@ TEST_F_TIMEOUT(races, moves_shmem, TIME_LIMIT)
 {
 	run_race(_metadata, variant->how, (struct race){
 		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR),
-		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) | BIT(OTHER_PUNCH) },
+		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_PAGEOUT),
+		.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) | BIT(OTHER_POKE) },
 	});
 }
 
@@ -825,7 +829,7 @@ TEST_F_TIMEOUT(races, collapses_anon, TIME_LIMIT)
 	run_race(_metadata, variant->how, (struct race){
 		.area = AREA_ANON,
 		.own = COME_AND_GO | BIT(OWN_READV),
-		.other = { BIT(OTHER_COLLAPSE) },
+		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) },
 	});
 }
 
@@ -907,7 +911,7 @@ TEST_F_TIMEOUT(races, uffd_protects, TIME_LIMIT)
 		.area = AREA_SHMEM,
 		.uffd = UFFD_WP,
 		.own = COME_AND_GO | BIT(OWN_WP),
-		.other = { BIT(OTHER_PUNCH) },
+		.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) },
 	});
 }
 

@@ -32,6 +32,7 @@
 #define STRIDE		13		/* pages between those of two owners */
 #define POKES		8
 #define PROCESSES	8
+#define WINDOW		500		/* microseconds */
 
 /*
  * @spare: as large as @mem; of each table the first half is to move pages to, the
@@ -42,6 +43,7 @@ struct arena {
 	enum uffd_mode mode;
 	char *mem, *spare, *alias, *alias_to;
 	int fd, poke_fd, uffd;
+	int filled;		/* the table that was filled last for OTHER_EMPTY */
 };
 
 struct owner {
@@ -144,6 +146,14 @@ static void drop_arena(struct arena *a)
 	close(a->poke_fd);
 }
 
+void race_window(bool wide)
+{
+	const char *path = "/sys/module/unmap/parameters/window";
+
+	if (!access(path, W_OK))
+		write_number(path, wide ? WINDOW : 0);
+}
+
 const char *race_needs(const struct race *race)
 {
 	struct arena a = {};
@@ -175,6 +185,23 @@ static char *slot_at(const struct owner *o, int slot)
 static char *spare_at(const struct owner *o, int slot)
 {
 	return o->arena->spare + slot / PER_TABLE * PMD + (1 + o->index) * PAGE;
+}
+
+/* Beyond all owners' pages. */
+#define NOBODYS		((1 + MAX_OWNERS * STRIDE) * PAGE)
+
+/* A page of nobody's that keeps the table there, if it is of a file, until OTHER_EMPTY. */
+static void fill_nobodys(const struct owner *o, int slot)
+{
+	READ_ONCE(o->arena->mem[slot / PER_TABLE * PMD + NOBODYS + o->index * PAGE]);
+	WRITE_ONCE(o->arena->filled, slot / PER_TABLE);
+}
+
+/* The same where its pages are moved. */
+static void fill_spare(const struct owner *o, int slot)
+{
+	WRITE_ONCE(spare_at(o, slot)[PMD / 2 + POKES * PAGE], 1);
+	WRITE_ONCE(o->arena->filled, slot / PER_TABLE);
 }
 
 static bool is_there(const struct owner *o, int slot)
@@ -218,7 +245,12 @@ static unsigned long next_stamp(struct owner *o)
 	return (unsigned long)(o->index + 1) << 48 | ++o->count;
 }
 
-/* Others may be changing the address space: then it says so. */
+static bool may_be_busy(unsigned long request)
+{
+	return request == UFFDIO_MOVE && (errno == EAGAIN || errno == EBUSY);
+}
+
+/* UFFDIO_MOVE says so if others have its page, or change the tables. */
 static bool uffd_fill(struct owner *o, int slot, const char *from, unsigned long request)
 {
 	struct uffdio_copy copy;
@@ -230,7 +262,7 @@ static bool uffd_fill(struct owner *o, int slot, const char *from, unsigned long
 		};
 		if (!ioctl(o->arena->uffd, request, &copy))
 			return true;
-	} while ((errno == EAGAIN || errno == EBUSY) && ++tries < 1000);
+	} while (may_be_busy(request) && ++tries < 1000);
 	return false;
 }
 
@@ -243,13 +275,14 @@ static char *new_spare(struct owner *o, int slot, int prot)
 /* The page comes from elsewhere: a copy, or the page itself. */
 static void fill_missing(struct owner *o, int slot, bool move)
 {
+	unsigned long request = move ? UFFDIO_MOVE : UFFDIO_COPY;
 	unsigned long stamp = next_stamp(o);
 	char *from = new_spare(o, slot, PROT_READ | PROT_WRITE);
 
 	put_stamp(from, stamp);
-	if (uffd_fill(o, slot, from, move ? UFFDIO_MOVE : UFFDIO_COPY))
+	if (uffd_fill(o, slot, from, request))
 		o->stamp[slot] = stamp;
-	else if (errno != EAGAIN && errno != EBUSY)
+	else if (!may_be_busy(request))
 		blame(o, slot, "cannot be filled", errno);
 	new_spare(o, slot, PROT_NONE);
 }
@@ -359,6 +392,7 @@ static void own_move(struct owner *o, int slot)
 {
 	char *at = slot_at(o, slot), *to = spare_at(o, slot);
 
+	fill_spare(o, slot);
 	move_page(o, slot, at, to, 0);
 	expect_at(o, slot, to, "moved");
 	move_page(o, slot, to, at, 0);
@@ -393,6 +427,7 @@ static void own_dontunmap(struct owner *o, int slot)
 		own_move(o, slot);
 		return;
 	}
+	fill_spare(o, slot);
 	move_page(o, slot, at, to, MREMAP_DONTUNMAP);
 	expect_at(o, slot, to, "moved, not unmapped");
 	if (READ_ONCE(*(unsigned long *)at))
@@ -429,6 +464,9 @@ static void own_wp(struct owner *o, int slot)
 
 	if (o->arena->mode != UFFD_WP)
 		return;
+	if (rand_r(&o->seed) % 2)
+		own_punch(o, slot);
+	fill_nobodys(o, slot);
 	if (!uffd_protect(o->arena->uffd, at, PAGE, true))
 		return;
 	expect_marked(o, slot, true);
@@ -531,7 +569,7 @@ static void other_pageout(struct disturber *d)
 /* Beyond all owners' pages, which a private mapping keeps when they were written. */
 static void other_punch(struct disturber *d)
 {
-	size_t at = some_table(d) + (1 + MAX_OWNERS * STRIDE) * PAGE;
+	size_t at = some_table(d) + NOBODYS;
 
 	if (d->arena->fd < 0)
 		return;
@@ -556,6 +594,16 @@ static void other_poke(struct disturber *d)
 	punch(d->arena->poke_fd, at, PAGE);
 	d->wrong += READ_ONCE(*mem) != 0;
 	madvise(mem, PAGE, MADV_DONTNEED);
+}
+
+static void other_empty(struct disturber *d)
+{
+	off_t at = READ_ONCE(d->arena->filled) * PMD;
+
+	usleep(rand_r(&d->seed) % 500);
+	punch(d->arena->poke_fd, at + PMD / 2 + POKES * PAGE, (1 + MAX_OWNERS) * PAGE);
+	if (d->arena->fd >= 0)
+		punch(d->arena->fd, at + NOBODYS, MAX_OWNERS * PAGE);
 }
 
 static void other_shift(struct disturber *d)
@@ -594,6 +642,7 @@ static void other_look(struct disturber *d)
 static void other_flip(struct disturber *d)
 {
 	write_text(UNMAP_SYSFS "tables_policy", rand_r(&d->seed) % 2 ? "eager" : "pressure");
+	race_window(rand_r(&d->seed) % 2);
 	if (getenv("TABLES_SWITCH"))
 		write_number(UNMAP_SYSFS "enabled", UNMAP_ALL & ~(1 << rand_r(&d->seed) % 6));
 	if (rand_r(&d->seed) % 4 == 0)
@@ -607,6 +656,7 @@ static void (* const other_ops[NR_OTHER])(struct disturber *d) = {
 	[OTHER_PAGEOUT]		= other_pageout,
 	[OTHER_PUNCH]		= other_punch,
 	[OTHER_POKE]		= other_poke,
+	[OTHER_EMPTY]		= other_empty,
 	[OTHER_SHIFT]		= other_shift,
 	[OTHER_LOOK]		= other_look,
 	[OTHER_FLIP]		= other_flip,
@@ -696,13 +746,22 @@ static bool finish_players(struct players *p)
 	return true;
 }
 
-/* On a busy host time alone says nothing. */
-static bool had_turns(const struct players *p, long rounds)
+static bool any_wrong(const struct players *p)
 {
 	for (int i = 0; i < NR_OWNERS; i++)
-		if (READ_ONCE(p->owners[i].rounds) < rounds && !READ_ONCE(p->owners[i].wrong))
-			return false;
-	return true;
+		if (READ_ONCE(p->owners[i].wrong))
+			return true;
+	return false;
+}
+
+/* On a busy host time alone says nothing. */
+static bool is_over(const struct players *p, time_t end, long rounds)
+{
+	bool over = time(NULL) >= end;
+
+	for (int i = 0; i < NR_OWNERS; i++)
+		over &= READ_ONCE(p->owners[i].rounds) >= rounds;
+	return over || any_wrong(p);
 }
 
 bool race_job(struct scene *scene)
@@ -712,7 +771,7 @@ bool race_job(struct scene *scene)
 	unsigned int seed = new_seed();
 
 	CHECK(start_players(&players, race, seed));
-	for (time_t end = time_limit(race); time(NULL) < end || !had_turns(&players, 100);)
+	for (time_t end = time_limit(race); !is_over(&players, end, 100);)
 		usleep(20000);
 	CHECK(finish_players(&players));
 	drop_arena(&players.arena);
@@ -772,7 +831,7 @@ static bool stress_process(struct scene *scene)
 	CHECK(start_owner(&shared));
 	race->area = stress->index % 2 ? AREA_COPIED : AREA_ANON;
 	CHECK(start_players(&own, race, stress->seed + 101 * stress->index));
-	for (time_t end = time_limit(race); time(NULL) < end || !had_turns(&own, 10);)
+	for (time_t end = time_limit(race); !is_over(&own, end, 10);)
 		usleep(20000);
 	CHECK(finish_players(&own));
 	join_owner(&shared);

@@ -43,9 +43,10 @@ enum other {
 	OTHER_PAGEOUT,
 	OTHER_PUNCH,	/* pages of the file that nobody owns come and go */
 	OTHER_POKE,	/* a neighbour's shmem pages, in the tables moved to, too */
+	OTHER_EMPTY,	/* what owners left there for it goes, without the mmap lock */
 	OTHER_SHIFT,	/* another mapping of the file moves, whole tables of it */
 	OTHER_LOOK,	/* smaps, pagemap, mincore() */
-	OTHER_FLIP,	/* the policy; with TABLES_SWITCH set, the switch, too */
+	OTHER_FLIP,	/* policy and window; with TABLES_SWITCH set, the switch, too */
 	NR_OTHER,
 };
 
@@ -66,6 +67,11 @@ struct race {
 	int seconds;
 };
 
+/*
+ * Tables that go stay visible for a moment, locks held, so that others come too late
+ * more often; in kernels that can be broken on purpose.
+ */
+void race_window(bool wide);
 /* Null, or what is missing. */
 const char *race_needs(const struct race *race);
 /* For apart(), of a struct race; TABLES_SECONDS and TABLES_SEED are obeyed. */
