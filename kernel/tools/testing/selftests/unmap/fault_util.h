@@ -86,7 +86,8 @@ bool swap_back(void);
 long long swap_free_pages(void);
 
 /*
- * Failures of @what: "failslab", "fail_page_alloc" or "fail_make_request", in @percent
+ * Failures of @what: "failslab", "fail_page_alloc", "fail_make_request", or "fail_pte_map"
+ * (pte_offset_map_lock() finds no table, in kernels that can be broken), in @percent
  * of the calls made below the kernel function @below; without, in those of tasks that asked
  * for it with faults_task().
  */

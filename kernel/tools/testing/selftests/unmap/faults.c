@@ -10,8 +10,11 @@
  * pages_fail      every page allocation of reclaim fails (zram needs them), the same
  * both_sometimes  a third of both fail: what was half done is done or undone
  * nothing_needed  every allocation of the unmapping itself fails: it needs none, so
- *                 nothing is kept that would have gone
+ *                 nothing is kept that would have gone, but for empty page tables,
+ *                 whose place cannot be written down
  * task_fails      a third of all allocations of a process fail while it faults and advises
+ * no_tables       half of the time pte_offset_map_lock() finds no table, below each of
+ *                 those who have to try again: fault, GUP, fork, mprotect(), mremap()
  *
  * Swap, anonymous and shared memory:
  * full            more memory than swap: full in the middle of a folio; each page is in
@@ -26,6 +29,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,6 +327,7 @@ FIXTURE_TEARDOWN(faults)
 {
 	faults_off("failslab");
 	faults_off("fail_page_alloc");
+	faults_off("fail_pte_map");
 	end();
 }
 
@@ -373,7 +378,8 @@ TEST_F_TIMEOUT(faults, both_sometimes, TIME_LIMIT)
 	EXPECT_TRUE(apart(both_sometimes, &self->scene));
 }
 
-static bool nothing_needed(struct scene *scene, const char *unmap)
+/* @may_fail: so many allocations, of what can be done without. */
+static bool nothing_needed(struct scene *scene, const char *unmap, long may_fail)
 {
 	long present, failed;
 
@@ -383,7 +389,8 @@ static bool nothing_needed(struct scene *scene, const char *unmap)
 	scene_reclaim(scene);
 	failed = faults_off("failslab") + faults_off("fail_page_alloc");
 	present = count_pages(scene->mem, scene->len, PM_PRESENT);
-	CHECK_EQ(0, failed);
+	CHECK(failed >= 0);
+	CHECK(failed <= may_fail);
 	CHECK(present <= pages(scene) - may_go(scene));
 	CHECK_EQ(0, scene_wrong(scene));
 	return true;
@@ -391,12 +398,14 @@ static bool nothing_needed(struct scene *scene, const char *unmap)
 
 static bool nothing_needed_on(struct scene *scene)
 {
-	return nothing_needed(scene, SWATHE_UNMAP) && goes_later(scene);
+	long tables = switch_has(UNMAP_TABLES) ? scene->len / PMD : 0;
+
+	return nothing_needed(scene, SWATHE_UNMAP, tables) && goes_later(scene);
 }
 
 static bool nothing_needed_off(struct scene *scene)
 {
-	return nothing_needed(scene, STOCK_UNMAP) && goes_later(scene);
+	return nothing_needed(scene, STOCK_UNMAP, 0) && goes_later(scene);
 }
 
 TEST_F_TIMEOUT(faults, nothing_needed, TIME_LIMIT)
@@ -430,6 +439,113 @@ static bool task_fails(struct scene *scene)
 TEST_F_TIMEOUT(faults, task_fails, TIME_LIMIT)
 {
 	EXPECT_TRUE(apart(task_fails, &self->scene));
+}
+
+static bool read_by_kernel(struct scene *scene)
+{
+	static char page[PAGE];
+	struct iovec to = { .iov_base = page, .iov_len = PAGE };
+
+	for (long i = 0; i < pages(scene); i += 7) {
+		struct iovec from = { .iov_base = scene->mem + i * PAGE, .iov_len = PAGE };
+
+		CHECK_EQ(PAGE, process_vm_readv(getpid(), &to, 1, &from, 1, 0));
+	}
+	return true;
+}
+
+static bool read_by_child(struct scene *scene)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child)
+		_exit(!!scene_wrong(scene));
+	CHECK_EQ(child, waitpid(child, &status, 0));
+	CHECK_EQ(0, status);
+	return true;
+}
+
+static bool protected(struct scene *scene)
+{
+	CHECK(!mprotect(scene->mem, scene->len, PROT_READ));
+	CHECK_EQ(0, scene_wrong(scene));
+	CHECK(!mprotect(scene->mem, scene->len, PROT_READ | PROT_WRITE));
+	return true;
+}
+
+/* An entry at a time, as the two places are not aligned to each other. */
+static bool moved(struct scene *scene)
+{
+	size_t len = scene->len;
+	char *from = scene->mem, *to;
+
+	to = map_aligned(len + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1) + PAGE;
+	CHECK(to != MAP_FAILED + PAGE);
+	CHECK(mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	scene->mem = to;
+	CHECK_EQ(0, scene_wrong(scene));
+	CHECK(mremap(to, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, from) == from);
+	scene->mem = from;
+	return true;
+}
+
+static bool refaulted(struct scene *scene)
+{
+	CHECK(!madvise(scene->mem, scene->len, MADV_PAGEOUT));
+	CHECK_EQ(0, scene_wrong(scene));
+	return true;
+}
+
+static const struct {
+	const char *below;
+	bool (*use)(struct scene *scene);
+} tries_again[] = {
+	{ "handle_mm_fault", refaulted },
+	{ "__get_user_pages", read_by_kernel },
+	{ "copy_page_range", read_by_child },
+	{ "change_protection", protected },
+	{ "move_page_tables", moved },
+};
+
+/* Some look for a table but once each time. */
+#define ROUNDS	50
+
+static bool tries_again_in(struct scene *scene, size_t i)
+{
+	long failed = 0;
+
+	for (int round = 0; !failed && round < ROUNDS; round++) {
+		CHECK(faults_on("fail_pte_map", tries_again[i].below, 50));
+		CHECK(tries_again[i].use(scene));
+		failed = faults_off("fail_pte_map");
+		CHECK_EQ(0, scene_wrong(scene));
+	}
+	if (!failed)
+		printf("# %s never failed\n", tries_again[i].below);
+	return failed > 0;
+}
+
+static bool no_tables(struct scene *scene)
+{
+	bool shared = scene->kind == FILE_SHARED || scene->kind == SHMEM;
+
+	CHECK(scene_make(scene));
+	for (size_t i = 0; i < ARRAY_SIZE(tries_again); i++) {
+		/* What is shared is not copied. */
+		if (shared && tries_again[i].use == read_by_child)
+			continue;
+		CHECK(tries_again_in(scene, i));
+	}
+	return goes_later(scene);
+}
+
+TEST_F_TIMEOUT(faults, no_tables, TIME_LIMIT)
+{
+	if (access("/sys/kernel/debug/fail_pte_map", F_OK))
+		SKIP(return, "needs a kernel that can be broken on purpose, with page tables");
+	EXPECT_TRUE(apart(no_tables, &self->scene));
 }
 
 TEST_HARNESS_MAIN
