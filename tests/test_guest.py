@@ -3,6 +3,7 @@
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,26 @@ def test_suites_of_others_do_not_stand_for_ours(data: Callable[[str], str]) -> N
 
 def test_all_suites_are_read() -> None:
     assert "for suite in /sys/kernel/debug/kunit/*; do" in guesttests.guest_lines(True, ())
+
+
+@pytest.mark.parametrize("hands", [1, 2, 3])
+def test_every_program_runs_in_one_guest(hands: int) -> None:
+    names = ("control", "memx", "pressure", "security", "swap")
+    shares = guesttests.deal(replace(REQUEST, programs=names), hands)
+    assert len(shares) == hands
+    assert sorted(name for share in shares for name in share.programs) == list(names)
+    assert [share.kunit for share in shares] == [True] + [False] * (hands - 1)
+    loads = [sum(guesttests.LONG.get(name, 20) for name in share.programs) for share in shares]
+    assert max(loads) - min(loads) <= max(guesttests.LONG.values())
+
+
+def test_a_guest_without_work_is_not_booted() -> None:
+    assert len(guesttests.deal(replace(REQUEST, programs=("swap",)), 4)) == 1
+    assert guesttests.deal(REQUEST, 2) == [REQUEST]
+
+
+def test_long_programs_are_known() -> None:
+    assert set(guesttests.LONG) < set(guesttests.names())
 
 
 def test_a_lost_machine_lists_what_passed(

@@ -208,16 +208,12 @@ def plan(request: Request, kernels: Sequence[tuple[build.Result, tuple[str, ...]
 def machine_mib(request: Request, guest: Guest) -> int:
     """Room for the largest size and its copy in zram."""
     usual = guest.bench.full_memory if request.full else guest.bench.memory
-    return max(mebibytes(usual), 2 * max(map(benches.mib, guest.cases)) + 2 * GIB)
+    return max(vm.mebibytes(usual), 2 * max(map(benches.mib, guest.cases)) + 2 * GIB)
 
 
 def disk_mib(request: Request, guest: Guest) -> int:
     usual = guest.bench.full_disk if request.full else guest.bench.disk
-    return max(mebibytes(usual), max(map(benches.mib, guest.cases)) + GIB)
-
-
-def mebibytes(size: str) -> int:
-    return int(size[:-1]) * {"M": 1, "G": GIB}[size[-1]]
+    return max(vm.mebibytes(usual), max(map(benches.mib, guest.cases)) + GIB)
 
 
 def turns(request: Request, guest: Guest) -> int:

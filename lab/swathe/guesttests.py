@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""KUnit results and system-call tests, in one boot of the kernel under test."""
+"""KUnit results and system-call tests, in as many guests as there are processors.
 
+Each program runs in one of them, so that none has to wait for all others.
+"""
+
+import os
 import re
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from swathe import (
@@ -12,6 +18,7 @@ from swathe import (
     cc,
     environment,
     initramfs,
+    parallel,
     proc,
     races,
     reports,
@@ -29,8 +36,14 @@ KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
 TIME_LIMIT = 900
 SKIPPED = 4
-WORTH_TELLING = 1.0
 END = re.compile(r"\? \d+")
+# Those that take more than half a minute, in seconds on a busy machine: only how evenly the
+# guests are used depends on it.
+LONG = {
+    "pressure": 430, "swap": 300, "tables": 300, "faults": 280, "memx": 260, "discard": 150,
+    "filemap": 130, "poison": 120, "lazyfree": 65, "ends": 60, "putback": 50,
+}  # fmt: skip
+SHORT = 20
 # With five levels of page tables, KASAN takes a good address for a wild one when an interrupt
 # comes while 6.12 identifies its first processor; and the timer's check wants ticks in time.
 # A busy host fails both now and then.
@@ -95,10 +108,53 @@ def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class Heard:
+    """All that a guest said."""
+
+    text: str
+    console: str
+
+
+def deal(request: Request, hands: int) -> list[Request]:
+    """What each guest is to do: every program once, the long ones dealt first; KUnit once."""
+    shares: list[list[str]] = [[] for _ in range(hands)]
+    load = [0] * hands
+    for name in sorted(request.programs, key=lambda name: (-LONG.get(name, SHORT), name)):
+        least = load.index(min(load))
+        shares[least].append(name)
+        load[least] += LONG.get(name, SHORT)
+    dealt = [
+        replace(request, kunit=request.kunit and number == 0, programs=tuple(sorted(share)))
+        for number, share in enumerate(shares)
+    ]
+    return [share for share in dealt if share.programs or share.kunit]
+
+
 def run(request: Request) -> list[Test]:
-    """Build, boot once, and read what was reported."""
+    """Build, boot, and read what was reported."""
     built = build.build(request.kernel)
     programs = compile_tests(built) if request.programs else {}
+    # Races are counted over one boot.
+    hands = 1 if request.races else len(os.sched_getaffinity(0))
+    shares = deal(request, hands)
+    ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
+    memory = vm.mebibytes(vm.Machine.memory) << 20
+    tasks = [
+        parallel.Task(partial(hear, share, built, programs), memory=memory) for share in shares
+    ]
+    found: list[Test] = []
+    for share, heard in zip(shares, parallel.run(tasks, hands), strict=True):
+        found += [*read(heard.text, share), *complaints(heard.console, share.races)]
+        if share.races:
+            found += read_races(heard, share, built)
+    return found
+
+
+def hear(
+    request: Request, built: build.Result, programs: Mapping[str, Path], stop: threading.Event
+) -> Heard:
+    """One guest, from its boot to its end."""
     machine = vm.Machine(
         built.image, built.out, request.cpus, exact=False,
         boot=request.words, timeout=request.timeout, target=built.target,
@@ -113,17 +169,13 @@ def run(request: Request) -> list[Test]:
     )
     text: list[str] = []
     console: list[str] = []
-    ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
     try:
-        verdict = vm.boot(machine, job, "test", tell(text), on_console=console.append)
+        verdict = vm.boot(machine, job, "test", tell(text), stop, console.append)
     except VmLost as error:
         raise lost(error, "".join(text)) from error
     if verdict.shell_status == 128 + 9:
         raise CheckFailed("the guest's script was killed")
-    found = [*read("".join(text), request), *complaints("".join(console), request.races)]
-    if request.races:
-        found += read_races("".join(text), "".join(console), request, built)
-    return found
+    return Heard("".join(text), "".join(console))
 
 
 def complaints(console: str, apart: bool = False) -> list[Test]:
@@ -137,12 +189,12 @@ def complaints(console: str, apart: bool = False) -> list[Test]:
     ]  # fmt: skip
 
 
-def read_races(text: str, console: str, request: Request, built: build.Result) -> list[Test]:
+def read_races(heard: Heard, request: Request, built: build.Result) -> list[Test]:
     """What KCSAN saw, recorded and judged."""
-    counted = [line for item in sections.parse(text) if item.words == (races.FLAVOR,)
+    counted = [line for item in sections.parse(heard.text) if item.words == (races.FLAVOR,)
                for line in item.lines]  # fmt: skip
     result = races.Result(
-        tuple(races.parse(console)), races.counters(counted), races.own_names(built)
+        tuple(races.parse(heard.console)), races.counters(counted), races.own_names(built)
     )
     ran = [*(["KUnit"] if request.kunit else []), *request.programs]
     where = environment.look(built, request.cpus, vm.Machine.memory)
@@ -151,18 +203,17 @@ def read_races(text: str, console: str, request: Request, built: build.Result) -
 
 
 def tell(text: list[str]) -> vm.OnText:
-    """Keep all output; say which program begins, and how long it took if that was long."""
-    begin = time.monotonic()
+    """Keep all output; say which program has ended, and how long it took."""
+    begin, name = time.monotonic(), ""
 
     def on_text(more: str) -> None:
-        nonlocal begin
+        nonlocal begin, name
         text.append(more)
         for line in more.splitlines():
             if line.startswith("@ "):
-                begin = time.monotonic()
-                ui.note(f"  {line[2:]}")
-            elif END.fullmatch(line) and time.monotonic() - begin >= WORTH_TELLING:
-                ui.note(f"    {time.monotonic() - begin:.0f} s")
+                begin, name = time.monotonic(), line[2:]
+            elif END.fullmatch(line):
+                ui.note(f"  {name}: {time.monotonic() - begin:.0f} s")
 
     return on_text
 

@@ -129,7 +129,10 @@ def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
 
     def task(way: str) -> parallel.Task[Finding]:
         work = job(way, seed, programs)
-        return parallel.Task(lambda stop: attempt(built, work, way, cpus, stop))
+        return parallel.Task(
+            lambda stop: attempt(built, work, way, cpus, stop),
+            memory=vm.mebibytes(vm.Machine.memory) << 20,
+        )
 
     findings = parallel.run([task(way) for way in (NONE, *ways())], len(os.sched_getaffinity(0)))
     record(built, seed, cpus, findings)

@@ -69,6 +69,11 @@ class Machine:
         return " ".join(filter(None, words))
 
 
+def mebibytes(size: str) -> int:
+    """Of a size as QEMU takes it, such as 512M or 4G."""
+    return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How the job ended: an exit status, or a signal's number."""
