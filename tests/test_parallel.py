@@ -143,3 +143,11 @@ def test_a_signal_leaves_no_guest_behind(
         child.send_signal(number)
         assert child.wait(20) == status
     assert not [path for path in found if alive(int(path.name[4:]))]
+
+
+def test_each_keeps_the_order_of_the_items() -> None:
+    def late(item: int) -> int:
+        time.sleep(0.05 * (3 - item))
+        return item * item
+
+    assert parallel.each(late, [0, 1, 2, 3]) == [0, 1, 4, 9]

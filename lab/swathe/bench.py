@@ -17,7 +17,6 @@ and built.
 
 import argparse
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -128,7 +127,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write rows and environment")
     parser.add_argument("--repeat", type=repeats, default=3, metavar="N", help="3 or more")
     parser.add_argument(
-        "--jobs", type=run.positive, default=len(os.sched_getaffinity(0)), metavar="N",
+        "--jobs", type=run.positive, default=parallel.processors(), metavar="N",
         help="so many machines at once (default: as many as there are processors)",
     )  # fmt: skip
     run.add_machine_arguments(parser, TIMEOUT)

@@ -13,14 +13,13 @@ seconds after a change to one file.
 
 import argparse
 import hashlib
-import os
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import apt, config, proc, source, tree, ui
+from swathe import apt, config, parallel, proc, source, tree, ui
 from swathe.arch import ARCHES, X86_64, Arch
 from swathe.errors import CheckFailed, EnvironmentLacks
 from swathe.paths import BUILD, locked, write_atomically
@@ -120,7 +119,7 @@ def out_directory(key: str, request: Request) -> Path:
 
 
 def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
-    jobs = len(os.sched_getaffinity(0))
+    jobs = parallel.processors()
     return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
 
 

@@ -4,7 +4,6 @@
 Each program runs in one of them, so that none has to wait for all others.
 """
 
-import os
 import re
 import threading
 import time
@@ -136,7 +135,7 @@ def run(request: Request) -> list[Test]:
     built = build.build(request.kernel)
     programs = compile_tests(built) if request.programs else {}
     # Races are counted over one boot.
-    hands = 1 if request.races else len(os.sched_getaffinity(0))
+    hands = 1 if request.races else parallel.processors()
     shares = deal(request, hands)
     ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
     memory = vm.mebibytes(vm.Machine.memory) << 20

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe import cc, proc, ui
+from swathe import cc, parallel, proc, ui
 from swathe.errors import EnvironmentLacks
 from swathe.paths import BUILD, locked, scratch
 
@@ -87,7 +87,7 @@ def lay_out(tree: Tree, copy: Path) -> None:
 def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> None:
     """Make a target's programs, or those of them that are named; those that do not compile miss."""
     home = copy / SELFTESTS / name
-    jobs = len(os.sched_getaffinity(0))
+    jobs = parallel.processors()
     argv = ["make", "-k", f"-j{jobs}", "-C", str(home), f"OUTPUT={home}"]
     done = proc.run([*argv, f"KHDR_INCLUDES=-isystem {tree.headers}", *more], timeout=1200)
     log = BUILD / "log" / f"selftests-{name}.log"

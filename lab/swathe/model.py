@@ -7,12 +7,12 @@ reaches is a mistake of the model, too: nothing is proved about it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from swathe import proc, ui
+from swathe import parallel, proc, ui
 from swathe.errors import CheckFailed
 from swathe.paths import ROOT, scratch
 from swathe.tap import Test, Verdict
@@ -80,33 +80,37 @@ class Outcome:
 
 def run() -> list[Test]:
     with scratch(PART) as stage:
-        return [*with_all(stage), *(without(rule, stage) for rule in RULES)]
+        macros = sorted({"", *(rule.macro for rule in RULES)})
+        made = parallel.each(lambda macro: make(macro, stage), macros)
+        programs = dict(zip(macros, made, strict=True))
+        wanted = [
+            *((programs[""], pair) for pair in PAIRS),
+            *((programs[rule.macro], rule.pair) for rule in RULES),
+        ]
+        outcomes = parallel.each(lambda search: explore(*search), wanted, MEGABYTES << 20)
+    return [*with_all(outcomes[: len(PAIRS)]), *without(outcomes[len(PAIRS) :])]
 
 
 def judge(name: str, complaint: str) -> Test:
     return Test(f"{PART}.{name}", Verdict.FAILED if complaint else Verdict.PASSED, complaint)
 
 
-def with_all(stage: Path) -> list[Test]:
+def with_all(outcomes: Sequence[Outcome]) -> Iterator[Test]:
     """Every pair with all rules in force: nothing may be found, everything must be reached."""
-    program = make("", stage)
-    outcomes = [(pair, explore(program, pair)) for pair in PAIRS]
-    tests = [judge("+".join(pair), found(outcome)) for pair, outcome in outcomes]
-    return [*tests, judge("reached", never_reached(outcome for _, outcome in outcomes))]
+    for pair, outcome in zip(PAIRS, outcomes, strict=True):
+        yield judge("+".join(pair), found(outcome))
+    yield judge("reached", never_reached(outcomes))
 
 
-def without(rule: Rule, stage: Path) -> Test:
-    """The rule is needed if what it prevents is found without it."""
-    outcome = explore(make(rule.macro, stage), rule.pair)
-    return judge(f"without.{rule.name}", missed(rule, outcome))
+def without(outcomes: Sequence[Outcome]) -> Iterator[Test]:
+    """A rule is needed if what it prevents is found without it."""
+    for rule, outcome in zip(RULES, outcomes, strict=True):
+        yield judge(f"without.{rule.name}", missed(rule, outcome))
 
 
 def make(macro: str, stage: Path) -> Path:
     """The program that searches, for any pair, the model without the macro's rule."""
     place = stage / (macro or "all")
-    program = place / "pan"
-    if program.is_file():
-        return program
     place.mkdir()
     words = ["spin", "-a", *([f"-D{macro}"] if macro else []), str(MODEL)]
     proc.check(words, "reading the model", cwd=place)
@@ -114,7 +118,7 @@ def make(macro: str, stage: Path) -> Path:
     options = ["-w", "-DSAFETY", "-DNOCLAIM", f"-DMEMLIM={MEGABYTES}"]
     compiler = ["gcc", optimise, *options, "-o", "pan", "pan.c"]
     proc.check(compiler, "compiling the search", cwd=place)
-    return program
+    return place / "pan"
 
 
 def explore(program: Path, pair: tuple[str, str]) -> Outcome:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Do several long things side by side, as many as fit; the first that fails ends the others."""
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
+A = TypeVar("A")
 T = TypeVar("T")
 POLL = 0.2
 
@@ -86,3 +89,20 @@ def run(tasks: Sequence[Task[T]], limit: int) -> list[T]:
     """The results, in the order of the tasks; the longest begin first."""
     order = sorted(enumerate(tasks), key=lambda entry: -entry[1].cost)
     return Crew(limit, available_memory(), order).go()
+
+
+def each(work: Callable[[A], T], items: Iterable[A], memory: int = 0) -> list[T]:
+    """What work() makes of each item, as many at a time as there are processors.
+
+    It cannot be ended early: for what ends soon by itself.
+    """
+    tasks = [Task(partial(ignore_stop, work, item), memory=memory) for item in items]
+    return run(tasks, processors())
+
+
+def ignore_stop(work: Callable[[A], T], item: A, _: threading.Event) -> T:
+    return work(item)
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0))

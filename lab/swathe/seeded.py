@@ -8,7 +8,6 @@ when that program says what is wrong, or when a check of the kernel's own ends t
 while it runs. First of all memx must find nothing in a kernel that is not broken.
 """
 
-import os
 import re
 import threading
 import time
@@ -134,7 +133,7 @@ def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
             memory=vm.mebibytes(vm.Machine.memory) << 20,
         )
 
-    findings = parallel.run([task(way) for way in (NONE, *ways())], len(os.sched_getaffinity(0)))
+    findings = parallel.run([task(way) for way in (NONE, *ways())], parallel.processors())
     record(built, seed, cpus, findings)
     return [judge(finding) for finding in findings]
 
