@@ -17,6 +17,7 @@ from swathe import (
     hooktests,
     initramfs,
     labtests,
+    parallel,
     run,
     sections,
     tap,
@@ -121,6 +122,15 @@ def test_compiling_is_not_redone(tmp_path: Path) -> None:
     assert cc.programs(tmp_path) == first
     (tmp_path / "shared.c").write_text("int y;\n")
     assert cc.programs(tmp_path) != first
+
+
+def test_two_threads_compile_the_same(tmp_path: Path) -> None:
+    source = tmp_path / "hello.c"
+    source.write_text(HELLO)
+    made = parallel.each(lambda _: cc.compile_program([source]), range(4))
+    assert len(set(made)) == 1
+    assert made[0].is_file()
+    assert not list(made[0].parent.glob("*.tmp"))
 
 
 def test_a_compile_error_is_shown(tmp_path: Path) -> None:

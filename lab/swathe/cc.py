@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def compile_c(
     if program.is_file():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    partial = program.with_name(f"{name}.{os.getpid()}.tmp")  # two may compile it at a time
+    # Two processes, or two threads, may compile it at a time.
+    partial = program.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.tmp")
     argv = [compiler, *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
     done = proc.run(argv, timeout=120)
     if not done.ok:

@@ -168,8 +168,9 @@ def hear(
     )
     text: list[str] = []
     console: list[str] = []
+    name = f"test-{request.programs[0] if request.programs else 'kunit'}"
     try:
-        verdict = vm.boot(machine, job, "test", tell(text), stop, console.append)
+        verdict = vm.boot(machine, job, name, tell(text), stop, console.append)
     except VmLost as error:
         raise lost(error, "".join(text)) from error
     if verdict.shell_status == 128 + 9:
