@@ -22,6 +22,7 @@ fires = 1
 added = 1
 removed = 1
 why = "to try it"
+missed = "build"
 """
 
 RULE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swathe import arch, build, environment, guesttests, initramfs, proof, seeded, vm
+from swathe import arch, broken, build, environment, guesttests, initramfs, proof, seeded, vm
 from swathe.errors import VmLost
 from swathe.tap import Verdict
 
@@ -17,8 +17,8 @@ MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
 ABOUT = {"kernel": "6.12.1", "swathe": "abc"}
 
 
-def watched(text: str) -> seeded.Watch:
-    watch = seeded.Watch(threading.Event())
+def watched(text: str) -> broken.Watch:
+    watch = broken.Watch(threading.Event())
     watch(text)
     return watch
 
@@ -39,25 +39,25 @@ def watched(text: str) -> seeded.Watch:
     ],
 )
 def test_what_counts(text: str, lost: str, found: bool, said: str) -> None:
-    finding = seeded.conclude("rss", watched(text), lost)
+    finding = broken.conclude("rss", "memx", watched(text), lost)
     assert finding.found == found
     assert said in finding.said
     assert (seeded.judge(finding).verdict is Verdict.PASSED) == found
 
 
 def test_in_a_kernel_that_is_not_broken_nothing_may_be_found() -> None:
-    quiet = seeded.conclude(seeded.NONE, watched(f"{HEAD}ok 1 memx\n? 0\n"), "")
+    quiet = broken.conclude(seeded.NONE, "memx", watched(f"{HEAD}ok 1 memx\n? 0\n"), "")
     assert seeded.judge(quiet).verdict is Verdict.PASSED
     for text, lost in ((f"{HEAD}# {MISMATCH}\n", ""), (HEAD, "lost: panic"), (f"{HEAD}? 1\n", "")):
-        loud = seeded.conclude(seeded.NONE, watched(text), lost)
+        loud = broken.conclude(seeded.NONE, "memx", watched(text), lost)
         assert seeded.judge(loud).verdict is Verdict.FAILED
-    silent = seeded.conclude(seeded.NONE, watched(""), "")
+    silent = broken.conclude(seeded.NONE, "memx", watched(""), "")
     assert seeded.judge(silent).verdict is Verdict.FAILED
 
 
 def test_a_guest_ends_with_all_others() -> None:
     all_end = threading.Event()
-    watch = seeded.Watch(all_end)
+    watch = broken.Watch(all_end)
     watch(HEAD)
     assert not watch.is_set()
     all_end.set()
@@ -69,7 +69,7 @@ def test_every_way_is_known_and_has_a_finder() -> None:
     assert {"put_back", "table_end", "rss", "flush"} <= set(ways)
     assert set(seeded.OTHERS) < set(ways)
     finders = {seeded.finder(way).split()[0] for way in ways}
-    assert finders - {seeded.KUNIT} <= set(guesttests.names())
+    assert finders - {broken.KUNIT} <= set(guesttests.names())
 
 
 def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
@@ -86,11 +86,11 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         stop: object = None,
     ) -> vm.Verdict:
         booted[name] = machine.boot.split("sabotage=")[1:]
-        assert isinstance(on_text, seeded.Watch)
-        if name == "seeded-none":
+        assert isinstance(on_text, broken.Watch)
+        if name == "broken-none":
             on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
             return vm.Verdict(0)
-        if name == "seeded-rss":
+        if name == "broken-rss":
             on_text(HEAD)
             raise VmLost("the VM was lost: Kernel panic")
         on_text(f"{HEAD}# {MISMATCH}\n")
@@ -106,7 +106,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     monkeypatch.setattr(environment, "look", lambda *args: about)
     tests = seeded.run(build.Request(flavor="debug"), 7, 2)
     assert [test.verdict for test in tests] == [Verdict.PASSED] * 3
-    assert booted == {"seeded-none": [], "seeded-rss": ["rss"], "seeded-flush": ["flush"]}
+    assert booted == {"broken-none": [], "broken-rss": ["rss"], "broken-flush": ["flush"]}
     kept = json.loads((tmp_path / "proof-6.12.1.json").read_text())
     assert [row[0] for row in kept["seeded"]["rows"]] == ["none", "rss", "flush"]
     assert f"| flush | memx | 0 | {MISMATCH} |" in (tmp_path / "proof-6.12.1.md").read_text()

@@ -18,6 +18,7 @@ TIME_LIMIT = 120
 KEYS: dict[str, type] = {
     "name": str, "file": str, "functions": list, "min": str, "max": str,
     "fires": int, "added": int, "removed": int, "why": str,
+    "missed": str,
 }  # fmt: skip
 
 
@@ -38,6 +39,7 @@ class Hook:
     added: int
     removed: int
     why: str
+    missed: str
 
     @property
     def rule(self) -> Path:

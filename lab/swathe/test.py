@@ -7,6 +7,7 @@
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
     seeded   kernels broken on purpose: each way to break the laws is found
+    unhooked kernels without one hook: what fails without it is said in hooks/series
     powercut two guests lose their power: what was synced is on their disks
     kselftests
              the kernel's own tests of mm, unchanged, in two guests: the
@@ -15,7 +16,7 @@
 The last line says how many tests passed, failed and were skipped; what failed is
 named again before it.
 
-    ./swathe test                       all of these but the kernel's own tests
+    ./swathe test                       all of these but unhooked and the kernel's own tests
     ./swathe test hooks putback         one part, and one system-call test
     ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
     ./swathe test mm/cow mm/migration   two of them
@@ -43,13 +44,14 @@ from swathe import (
     seeded,
     tap,
     ui,
+    unhooked,
 )  # fmt: skip
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-PARTS = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", "powercut", kselflist.PART)
-# The kernel's own tests join when a whole run of them has passed a few times.
-DEFAULT = PARTS[:-1]
+DEFAULT = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", "powercut")
+# They build a kernel a hook, and take half an hour.
+PARTS = (*DEFAULT, unhooked.PART, kselflist.PART)
 TIMEOUT = 2700
 CUTS = 2
 
@@ -63,6 +65,7 @@ class Request:
     model: bool
     guest: guesttests.Request
     seeded: bool
+    unhooked: bool
     powercut: powercut.Request | None
     kselftests: kselftests.Request
     seed: int
@@ -118,7 +121,7 @@ def request_from(args: argparse.Namespace) -> Request:
     cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
     return Request(
         "lab" in names, "hooks" in names, model.PART in names, guest, "seeded" in names,
-        cuts if "powercut" in names else None, own, seed,
+        unhooked.PART in names, cuts if "powercut" in names else None, own, seed,
     )  # fmt: skip
 
 
@@ -145,6 +148,8 @@ def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
         yield "kernel", lambda: guesttests.run(request.guest)
     if request.seeded:
         yield "seeded", lambda: seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
+    if request.unhooked:
+        yield unhooked.PART, lambda: unhooked.run(request.guest.kernel, request.guest.cpus)
     if (cuts := request.powercut) is not None:
         yield "powercut", lambda: powercut.cut_all(cuts)
     if request.kselftests.entries:

@@ -57,11 +57,11 @@ def add_to_makefile(text: str) -> str:
     return text + ("" if text.endswith("\n") else "\n") + MAKEFILE_LINE
 
 
-def plan(tree: Path, kernel: Version) -> Plan:
-    """Everything that applying means for this tree; nothing is written to it."""
+def plan(tree: Path, kernel: Version, without: str = "") -> Plan:
+    """Everything that applying means for this tree, but for one hook; nothing is written to it."""
     if already_applied(tree):
         raise CheckFailed(f"{tree} already has overlay and hooks: they are applied only once")
-    chosen = hooks.fitting(hooks.load(), kernel)
+    chosen = [hook for hook in hooks.fitting(hooks.load(), kernel) if hook.name != without]
     changed = {
         path: text.encode() for path, text in hooks.hooked(tree, chosen, kernel, CACHE).items()
     }
@@ -169,11 +169,11 @@ class Prepared:
     stamp: str
 
 
-def prepare(source: Source) -> Prepared:
+def prepare(source: Source, without: str = "") -> Prepared:
     """The lab's own tree: pristine files by hard link, ours beside them, all up to date."""
     require_clean(source.tree)
     with locked(f"tree-{source.key}"):
-        wanted = plan(source.tree, source.version)
+        wanted = plan(source.tree, source.version, without)
         tree = TREES / source.key
         manifest = TREES / f"{source.key}.json"
         managed = set(wanted.all)

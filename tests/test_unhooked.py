@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernels without one hook: who has to miss it, and what counts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swathe import arch, broken, build, environment, guesttests, hooks, proof, unhooked
+from swathe.errors import CheckFailed
+from swathe.tap import Verdict
+
+ABOUT = "6.12.1"
+HOOK = replace(hooks.load()[0], name="a__b__c", missed="tables -t moves")
+FOUND = broken.Finding("a__b__c", "tables -t moves", 3, True, "not ok 1 tables.moves")
+
+
+def test_every_hook_says_who_misses_it() -> None:
+    programs = guesttests.names()
+    for hook in hooks.load():
+        word = hook.missed.split()[0]
+        assert word in (unhooked.BUILD, unhooked.NOTHING.strip(), *programs), hook.name
+        if hook.missed.startswith(unhooked.NOTHING):
+            assert len(hook.missed.split()) > 3, f"{hook.name} has no reason"
+
+
+@pytest.mark.parametrize(
+    ("missed", "builds", "finding", "verdict"),
+    [
+        ("build", False, None, Verdict.PASSED),
+        ("build", True, None, Verdict.FAILED),
+        ("tables -t moves", False, None, Verdict.FAILED),
+        ("tables -t moves", True, FOUND, Verdict.PASSED),
+        ("tables -t moves", True, replace(FOUND, found=False), Verdict.FAILED),
+        ("nothing: why not", True, None, Verdict.SKIPPED),
+    ],
+)
+def test_what_counts(
+    missed: str,
+    builds: bool,
+    finding: broken.Finding | None,
+    verdict: Verdict,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    made: list[str] = []
+    built = build.Result(ABOUT, tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
+
+    def make(request: build.Request) -> build.Result:
+        made.append(request.without)
+        if request.without and not builds:
+            raise CheckFailed("undefined reference")
+        return built
+
+    monkeypatch.setattr(build, "build", make)
+    monkeypatch.setattr(hooks, "load", lambda: [replace(HOOK, missed=missed)])
+    monkeypatch.setattr(guesttests, "compile_tests", lambda _: {"tables": tmp_path / "tables"})
+    monkeypatch.setattr(broken, "attempt", lambda *_: finding)
+    monkeypatch.setattr(unhooked, "record", lambda *_: None)
+    tests = unhooked.run(build.Request(flavor="debug"), 2)
+    assert [(test.name, test.verdict) for test in tests] == [("unhooked a__b__c", verdict)]
+    assert made[-1] == ""
+    assert made.count("a__b__c") == (0 if verdict is Verdict.SKIPPED else 1)
+
+
+def test_the_table_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[proof.Section] = []
+    monkeypatch.setattr(proof, "record", lambda _, section: kept.append(section))
+    monkeypatch.setattr(environment, "look", lambda *_: Environment())
+    unhooked.record(build.Result(ABOUT, Path(), Path(), Path(), "0", arch.X86_64), 2, [FOUND])
+    assert kept[0].rows == (("a__b__c", "tables -t moves", "3", "not ok 1 tables.moves"),)
+
+
+class Environment:
+    def as_json(self) -> dict[str, str]:
+        return {}
