@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,21 @@ def test_prepare_follows_overlay_and_source(repository: Path, small_tree: Path) 
     assert not (second.path / "mm/unmap/run.c").exists()
     assert (second.path / "mm/new.c").is_file()
     assert second.stamp != first.stamp
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_make_sees_that_a_hook_was_taken_out(
+    repository: Path, small_tree: Path, ours: bool
+) -> None:
+    found = source.Source(small_tree, of_tree(small_tree), ours)
+    tree.prepare(found)
+    built = time.time_ns()
+    for _ in range(2):
+        made = tree.prepare(found, "rmap__try_it")
+        assert (made.path / "mm/rmap.c").read_text() == (small_tree / "mm/rmap.c").read_text()
+        assert (made.path / "mm/rmap.c").stat().st_mtime_ns > built
+    tree.prepare(found)
+    assert "stock_try_it" in (made.path / "mm/rmap.c").read_text()
 
 
 def test_a_tree_built_in_place_is_refused(repository: Path, small_tree: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A kernel tree with overlay and hooks: what changes in it, and how it is kept up to date."""
 
+import filecmp
 import hashlib
 import json
 import os
@@ -126,17 +127,24 @@ def link_tree(pristine: Path, target: Path, managed: set[str]) -> str:
         digest.update(f"{path} {stat.st_mtime_ns} {stat.st_size}\n".encode())
         if path in managed:
             continue
-        copy = target / path
-        try:
-            now = copy.lstat()
-            fresh = now.st_ino == stat.st_ino or (
-                now.st_mtime_ns == stat.st_mtime_ns and now.st_size == stat.st_size
-            )
-        except FileNotFoundError:
-            fresh = False
-        if not fresh:
-            link(Path(entry.path), copy)
+        if not is_same(Path(entry.path), stat, target / path):
+            link(Path(entry.path), target / path)
     return digest.hexdigest()
+
+
+def is_same(source: Path, stat: os.stat_result, target: Path) -> bool:
+    """A link or a copy of it, perhaps with a later time: see retire()."""
+    try:
+        now = target.lstat()
+    except FileNotFoundError:
+        return False
+    if now.st_ino == stat.st_ino:
+        return True
+    if now.st_size != stat.st_size:
+        return False
+    if now.st_mtime_ns == stat.st_mtime_ns:
+        return True
+    return source.is_file() and filecmp.cmp(source, target, shallow=False)
 
 
 def require_clean(pristine: Path) -> None:
@@ -154,11 +162,16 @@ def read_manifest(path: Path) -> set[str]:
 
 
 def retire(pristine: Path, tree: Path, paths: set[str]) -> None:
-    """Files that are no longer ours become what they are in the pristine tree, or go."""
+    """Files that are no longer ours become what they are in the pristine tree, or go.
+
+    As copies: make goes by the time, and the pristine file is older than what was made of ours.
+    """
     for path in paths:
-        (tree / path).unlink(missing_ok=True)
         if (pristine / path).is_file():
-            link(pristine / path, tree / path)
+            mode = (pristine / path).stat().st_mode & 0o777
+            write_atomically(tree / path, (pristine / path).read_bytes(), mode)
+        else:
+            (tree / path).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
