@@ -29,6 +29,7 @@
  * refilled        what is in use again stays, with its contents
  * dropped         drop_caches takes them
  * flushed         a CPU that runs the process is told when they go (law 7)
+ * ended           what is known of them goes with their process
  *
  * Races of two owners of pages, who know what each of them holds, with others, for
  * TABLES_SECONDS (2, stress: 5), with TABLES_SEED (printed when it fails); with the switch off
@@ -720,6 +721,31 @@ TEST_F(pressure, flushed)
 	WRITE_ONCE(stop, true);
 	pthread_join(thread, NULL);
 	EXPECT_LE(NR_TABLES, unmap_stat("tables_freed") - self->t.freed);
+}
+
+static bool leave_tables(struct scene *scene)
+{
+	struct tables t = { .how = PRESSURE };
+
+	CHECK(map_anon(&t));
+	CHECK(!madvise(t.mem, LEN, MADV_DONTNEED));
+	CHECK(all_there(&t));
+	return true;
+}
+
+/* A kernel with KASAN says so if it goes where their mm was. */
+TEST_F(pressure, ended)
+{
+	int log = kmsg_open();
+
+	ASSERT_LE(0, log);
+	for (int i = 0; i < 8; i++)
+		ASSERT_TRUE(apart(leave_tables, NULL));
+	usleep(AGE);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	reclaim_all(MIB);
+	EXPECT_TRUE(kernel_is_calm(log));
+	close(log);
 }
 
 /* Races. */
