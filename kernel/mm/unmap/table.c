@@ -224,13 +224,6 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 		call_rcu(&gone->pt_rcu_head, free_chain);
 }
 
-/* Since they were seen empty, others may have filled them, or taken them away. */
-static spinlock_t *lock_pmd(struct mm_struct *mm, pmd_t *pmd)
-{
-	unmap_sabotage_window();
-	return pmd_lock(mm, pmd);
-}
-
 /**
  * unmap_tables_free - give back the tables of a batch that are empty
  * @batch: the tables, seen empty before; none on return
@@ -244,11 +237,14 @@ static spinlock_t *lock_pmd(struct mm_struct *mm, pmd_t *pmd)
 unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
-	spinlock_t *pml = lock_pmd(mm, batch->pmd);
 	unsigned long start = ULONG_MAX, end = 0;
 	struct ptdesc *gone = NULL;
 	unsigned int i, nr = 0;
+	spinlock_t *pml;		/* of all PMDs of the batch */
 
+	/* Since they were seen empty, others may have filled or taken them. */
+	unmap_sabotage_window();
+	pml = pmd_lock(mm, batch->pmd);
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
