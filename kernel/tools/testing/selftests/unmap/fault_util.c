@@ -431,12 +431,12 @@ static bool set_where(const char *what, const char *below)
 {
 	const struct symbol *symbol;
 
-	if (below) {
-		symbol = look_up(below);
-		return symbol && set(what, "task-filter", "%lu", 0) &&
-		       set_range(what, symbol->start, symbol->end);
-	}
-	return set(what, "task-filter", "%lu", 1) && set_range(what, 0, -1UL);
+	if (!set(what, "task-filter", "%lu", 1))
+		return false;
+	if (!below)
+		return set_range(what, 0, -1UL);
+	symbol = look_up(below);
+	return symbol && set_range(what, symbol->start, symbol->end);
 }
 
 /* Opened before anything fails, so that it can be ended. */
@@ -457,7 +457,8 @@ bool faults_task(bool on)
 
 bool faults_on(const char *what, const char *below, int percent)
 {
-	if (!set_where(what, below))
+	/* In this task: an interrupt taken below that function would allocate there, too. */
+	if (!set_where(what, below) || (below && !faults_task(true)))
 		return false;
 	/* Allocations that may wait fail, too. */
 	set(what, "ignore-gfp-wait", "%lu", 0);
@@ -473,6 +474,7 @@ long faults_off(const char *what)
 	long long left;
 
 	set(what, "probability", "%lu", 0);
+	faults_task(false);
 	set_range(what, 0, -1UL);
 	set(what, "task-filter", "%lu", 0);
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/times", what);

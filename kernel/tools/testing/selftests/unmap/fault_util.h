@@ -88,8 +88,8 @@ long long swap_free_pages(void);
 /*
  * Failures of @what: "failslab", "fail_page_alloc", "fail_make_request", or "fail_pte_map"
  * (pte_offset_map_lock() finds no table, in kernels that can be broken), in @percent
- * of the calls made below the kernel function @below; without, in those of tasks that asked
- * for it with faults_task().
+ * of the calls that this process makes below the kernel function @below; without, of all
+ * that it makes between faults_task(true) and faults_task(false).
  */
 bool faults_on(const char *what, const char *below, int percent);
 bool faults_task(bool on);

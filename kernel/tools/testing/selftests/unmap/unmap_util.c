@@ -153,24 +153,32 @@ long long unmap_stat(const char *name)
 
 static struct {
 	char path[160];
-	char mode[16];
-} sizes_before[64];
-static int nr_sizes;
+	char value[16];
+} settings_before[64];
+static int nr_settings;
+
+static void remember(const char *path, const char *value)
+{
+	if (nr_settings == 64)
+		return;
+	snprintf(settings_before[nr_settings].path, sizeof(settings_before[0].path), "%s", path);
+	snprintf(settings_before[nr_settings].value, sizeof(settings_before[0].value), "%s",
+		 value);
+	nr_settings++;
+}
 
 static void remember_size(const char *path)
 {
 	char text[128], *mode, *end;
 
-	if (nr_sizes == 64 || !read_text(path, text, sizeof(text)))
+	if (!read_text(path, text, sizeof(text)))
 		return;
 	mode = strchr(text, '[');
 	end = strchr(text, ']');
 	if (!mode || !end || end - mode > 15)
 		return;
 	*end = '\0';
-	snprintf(sizes_before[nr_sizes].mode, sizeof(sizes_before[0].mode), "%s", mode + 1);
-	snprintf(sizes_before[nr_sizes].path, sizeof(sizes_before[0].path), "%s", path);
-	nr_sizes++;
+	remember(path, mode + 1);
 }
 
 static bool set_one_size(const char *dir, const char *file, bool wanted)
@@ -208,10 +216,32 @@ bool folio_size_set(unsigned long kib)
 
 void folio_size_restore(void)
 {
-	while (nr_sizes) {
-		nr_sizes--;
-		write_text(sizes_before[nr_sizes].path, sizes_before[nr_sizes].mode);
+	while (nr_settings) {
+		nr_settings--;
+		write_text(settings_before[nr_settings].path,
+			   settings_before[nr_settings].value);
 	}
+}
+
+static void set_khugepaged(const char *file, unsigned long value)
+{
+	char path[160], before[16];
+
+	snprintf(path, sizeof(path), THP_SYSFS "khugepaged/%s", file);
+	if (!read_text(path, before, sizeof(before)))
+		return;
+	remember(path, before);
+	write_number(path, value);
+}
+
+/*
+ * It may come by at any time.  Of 2 MiB with a few swapped-out pages it would make one
+ * folio, which no test expects.
+ */
+static void khugepaged_rests(void)
+{
+	set_khugepaged("max_ptes_swap", 0);
+	set_khugepaged("scan_sleep_millisecs", 3600 * 1000);
 }
 
 long long folio_stat(unsigned long kib, const char *name)
@@ -569,6 +599,7 @@ const char *begin(unsigned long kib, bool on)
 		end();
 		return "this kernel has no folios of that size";
 	}
+	khugepaged_rests();
 	if (!cgroup_enter()) {
 		end();
 		return "no memory.reclaim in a cgroup2 at " CGROUP_ROOT;

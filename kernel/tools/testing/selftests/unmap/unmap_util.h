@@ -64,7 +64,8 @@ long long unmap_stat(const char *name);
 
 /*
  * Start and end of a test: this process on one CPU and in a memory control group
- * of its own, the switch and the folio size set.  Null, or what is missing.
+ * of its own, the switch and the folio size set, khugepaged at rest.  Null, or what is
+ * missing.
  */
 const char *begin(unsigned long kib, bool on);
 void end(void);
