@@ -59,10 +59,38 @@ static inline u64 pte_step(pte_t pte)
 }
 
 /* Mostly all bits agree, and one comparison tells. */
-static __always_inline bool continues(pte_t pte, pte_t want)
+static __always_inline bool is_alike(pte_t pte, pte_t want)
 {
 	return pte_same(pte, want) ||
 	       unlikely(pte_same(alike_key(pte), alike_key(want)));
+}
+
+/* The same of four, by the bits in which they differ. */
+static __always_inline bool four_alike(const pte_t *ptep, pte_t want, u64 step)
+{
+	pte_t differ = unmap_arch_differ(ptep, want, step);
+
+	return !pte_val(differ) || unlikely(!pte_val(alike_key(differ)));
+}
+
+/*
+ * How many of @left entries from @ptep on continue a run whose next would be @want: four,
+ * one or none.  @want moves on; single entries pass on what they have of their own.
+ */
+static __always_inline unsigned int continues(pte_t *ptep, pte_t *want, u64 step,
+					      unsigned int left)
+{
+	pte_t pte;
+
+	if (UNMAP_ARCH_FOURS && left >= 4 && four_alike(ptep, *want, step)) {
+		*want = __pte(pte_val(*want) + 4 * step);
+		return 4;
+	}
+	pte = ptep_get(ptep);
+	if (!is_alike(pte, *want))
+		return 0;
+	*want = __pte(pte_val(pte) + step);
+	return 1;
 }
 
 /*
@@ -90,21 +118,19 @@ static __always_inline unsigned int clear_as_found(struct discard *d, pte_t pte,
 						   unsigned int limit)
 {
 	struct mm_struct *mm = d->tlb->mm;
-	unsigned long addr = d->addr;
-	pte_t *ptep = d->ptep;
-	unsigned int nr = 1;
+	unsigned int nr, more;
 	u64 step;
 
-	ptep_get_and_clear_full(mm, addr, ptep, 1);
-	if (limit == 1)
+	if (limit == 1) {
+		clear_full_ptes(mm, d->addr, d->ptep, 1, 1);
 		return 1;
-	for (step = pte_step(pte); nr < limit; nr++) {
-		pte_t next = ptep_get(ptep + nr);
-
-		if (!continues(next, __pte(pte_val(pte) + step)))
+	}
+	step = pte_step(pte);
+	for (nr = 0; nr < limit; nr += more) {
+		more = continues(d->ptep + nr, &pte, step, limit - nr);
+		if (!more)
 			break;
-		ptep_get_and_clear_full(mm, addr + nr * PAGE_SIZE, ptep + nr, 1);
-		pte = next;
+		clear_full_ptes(mm, d->addr + nr * PAGE_SIZE, d->ptep + nr, more, 1);
 	}
 	return nr;
 }
@@ -114,11 +140,19 @@ static __always_inline unsigned int run_length(const struct discard *d, pte_t pt
 					       struct folio *folio,
 					       unsigned int limit)
 {
+	unsigned int nr, more = 1;
+	u64 step;
+
 	if (limit == 1)
 		return 1;
-	return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
-			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
-			       NULL, NULL, NULL);
+	if (!UNMAP_ARCH_FOURS)
+		return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
+				       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
+				       NULL, NULL, NULL);
+	step = pte_step(pte);
+	for (nr = 0; nr < limit && more; nr += more)
+		more = continues(d->ptep + nr, &pte, step, limit - nr);
+	return nr;
 }
 
 static __always_inline unsigned int clear_anon(struct discard *d, pte_t pte,
@@ -173,7 +207,7 @@ static __always_inline void gather(struct discard *d, struct page *page,
 static __always_inline void note_cleared(struct discard *d, unsigned int nr,
 					 pte_t pte)
 {
-	compat_check_zapped(d->vma, pte);
+	unmap_arch_check_zapped(d->vma, pte);
 	/* Broken, another address is flushed. */
 	tlb_remove_tlb_entries(d->tlb, d->ptep, nr,
 			       unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ? 0 : d->addr);
@@ -222,8 +256,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 	unsigned int limit = large ? run_limit(d, folio, page) : 1;
 	unsigned int nr = run_length(d, pte, folio, limit);
 
-	pte = get_and_clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
-				      d->tlb->fullmm);
+	pte = unmap_arch_clear(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	if (pte_dirty(pte) && !unmap_sabotaged(UNMAP_SABOTAGE_DIRTY))
 		delay_rmap = pass_on_dirty(d, folio);
 	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
@@ -276,9 +309,9 @@ static __always_inline unsigned int skip_none(const struct discard *d)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
-	while (nr + 8 <= left && compat_all_none(d->ptep + nr, 8))
+	while (nr + 8 <= left && unmap_arch_all_none(d->ptep + nr, 8))
 		nr += 8;
-	if (nr + 4 <= left && compat_all_none(d->ptep + nr, 4))
+	if (nr + 4 <= left && unmap_arch_all_none(d->ptep + nr, 4))
 		nr += 4;
 	while (nr < left && pte_none(ptep_get(d->ptep + nr)))
 		nr++;

@@ -61,11 +61,11 @@ static unsigned int swap_run(const struct discard *d, pte_t pte)
 	const pte_t *ptep = d->ptep, *end = ptep + left;
 	unsigned short id;
 
-	if (!COMPAT_SWAP_STEP)
+	if (!UNMAP_ARCH_SWAP_STEP)
 		return swap_pte_batch(d->ptep, left, pte);
 	id = lookup_swap_cgroup_id(entry);
 	while (++ptep < end) {
-		pte = __pte(pte_val(pte) + COMPAT_SWAP_STEP);
+		pte = __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
 		entry.val++;
 		if (!pte_same(*ptep, pte) || lookup_swap_cgroup_id(entry) != id)
 			break;

@@ -82,7 +82,7 @@ static void clear_one(struct unmap_op *op, bool defer)
  */
 static bool worth_deferring(const struct unmap_op *op)
 {
-	return COMPAT_ONE_FLUSH_SERVES_ALL && (op->flags & TTU_BATCH_FLUSH) &&
+	return UNMAP_ARCH_ONE_FLUSH && (op->flags & TTU_BATCH_FLUSH) &&
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
@@ -92,8 +92,8 @@ static void clear_many(struct unmap_op *op, bool defer)
 	pte_t first = run->pte;
 
 	flush_cache_range(op->vma, run->addr, unmap_run_end(run));
-	run->pte = compat_clear_ptes(op->vma->vm_mm, run->addr, run->ptep,
-				     run->nr);
+	run->pte = unmap_arch_clear(op->vma->vm_mm, run->addr, run->ptep,
+				    run->nr, 0);
 	/*
 	 * Gathering dirty may have set soft-dirty as well (x86 pte_mkdirty()
 	 * does).  The entries agreed in it, so the first one tells.

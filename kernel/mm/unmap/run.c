@@ -51,7 +51,7 @@ static unsigned int run_limit(const struct unmap_op *op)
 	if (op->vma->vm_flags & VM_SHADOW_STACK)
 		return 1;
 	/* Poison is a matter of single pages. */
-	if (COMPAT_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
+	if (UNMAP_ARCH_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
 		return 1;
 	nr = min(nr, (table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
@@ -69,29 +69,45 @@ static unsigned int exclusive_alike(const struct page *page, unsigned int nr,
 }
 
 /*
+ * How many entries from @ptep on agree with a run whose next entry would be @want, with
+ * @page from one to the next: 0, or as many as could be looked at together.  That may be
+ * more than are left.
+ */
+static __always_inline unsigned int alike(pte_t *ptep, pte_t want, u64 page,
+					  unsigned int left)
+{
+	pte_t pte;
+
+	if (UNMAP_ARCH_FOURS && left >= 4 &&
+	    !pte_val(run_key(unmap_arch_differ(ptep, want, page))))
+		return 4;
+	pte = ptep_get(ptep);
+	return pte_same(run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
+}
+
+/*
  * One look at each entry, and at its page where that matters, so that short
- * runs of large folios stay cheap.  Looks at @limit entries at most, rounded up
- * to what the architecture says goes together.
+ * runs of large folios stay cheap.  Counts to @limit at most, rounded up to what
+ * the architecture says goes together.
  */
 static __always_inline unsigned int count_alike(const struct unmap_op *op,
 						unsigned int limit, bool swap)
 {
 	const struct pte_run *run = &op->run;
 	bool exclusive = swap && compat_anon_exclusive(run->page);
-	pte_t pte = run->pte, want = run_key(pte);
-	/* From page to page, the same for all: advancing looks for more than that. */
+	pte_t want = run_key(run->pte);
+	/* Advancing would look each time whether x86 has the address inverted. */
 	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
-	unsigned int nr = 0, step, alike;
+	unsigned int nr = 0, step, same;
 
-	do {
-		step = pte_batch_hint(run->ptep + nr, pte);
-		alike = swap ? exclusive_alike(run->page + nr, step, exclusive) : step;
-		nr += alike;
-		if (alike < step || nr >= limit)
+	while (nr < limit) {
+		step = alike(run->ptep + nr, want, page, limit - nr);
+		same = swap ? exclusive_alike(run->page + nr, step, exclusive) : step;
+		nr += same;
+		if (!step || same < step)
 			break;
-		pte = ptep_get(run->ptep + nr);
 		want = __pte(pte_val(want) + step * page);
-	} while (pte_same(run_key(pte), want));
+	}
 	return nr;
 }
 

@@ -31,9 +31,9 @@
 /* The first entry in use from @from on, before @end; @end if all are none. */
 static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
 {
-	while (from + 32 <= end && compat_all_none(table + from, 32))
+	while (from + 32 <= end && unmap_arch_all_none(table + from, 32))
 		from += 32;
-	while (from + 4 <= end && compat_all_none(table + from, 4))
+	while (from + 4 <= end && unmap_arch_all_none(table + from, 4))
 		from += 4;
 	while (from < end && pte_none(ptep_get(table + from)))
 		from++;
@@ -141,7 +141,7 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	pte_t *table;
 	bool done;
 
-	if (!unmap_is_table(pmd) || COMPAT_TABLES_PINNED)
+	if (!unmap_is_table(pmd) || UNMAP_ARCH_TABLES_PINNED)
 		return false;
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	if (ptl != pml)

@@ -212,6 +212,61 @@ static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, plain_pte(t, 7)), 6);
 }
 
+/* Entries are looked at several at a time: the odd one may be any of them. */
+static void unmap_run_ends_anywhere(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	unsigned int from, odd;
+
+	for (odd = 1; odd < NR; odd++) {
+		nr_with_odd(t, odd, pte_mkwrite_novma(plain_pte(t, odd)));
+		for (from = 0; from < NR; from++)
+			KUNIT_EXPECT_EQ_MSG(test, find(t, from, from),
+					    from < odd ? odd - from :
+					    from > odd ? NR - from : 1,
+					    "from page %u, page %u is odd", from, odd);
+	}
+}
+
+/* x86 inverts the address of what may not be accessed: there pages go backwards. */
+static void unmap_run_goes_forward(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	unsigned long pfn = folio_pfn(t->op.folio);
+	unsigned int i;
+
+	for (i = 0; i < NR; i++)
+		put_entry(t, i, pfn_pte(pfn + i, PAGE_NONE));
+	KUNIT_EXPECT_EQ(test, find(t, 0, 0), NR);
+	for (i = 0; i < NR; i++)
+		put_entry(t, i, pfn_pte(pfn + NR - 1 - i, PAGE_NONE));
+	KUNIT_EXPECT_EQ(test, find(t, 8, NR - 1 - 8), 1);
+	for (i = 0; i < NR; i++)
+		put_entry(t, i, pfn_pte(pfn + NR - 1 - i, PAGE_READONLY));
+	KUNIT_EXPECT_EQ(test, find(t, 8, NR - 1 - 8), 1);
+}
+
+/* Accessed and dirty of any entry are gathered, whichever it is. */
+static void unmap_run_gathers_from_all(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	unsigned int odd;
+	pte_t pte;
+
+	for (odd = 0; odd < NR; odd++) {
+		pte = pte_mkyoung(plain_pte(t, odd));
+		KUNIT_EXPECT_EQ(test, nr_with_odd(t, odd, pte), NR);
+		unmap_run_clear(&t->op);
+		KUNIT_EXPECT_TRUE(test, pte_young(t->op.run.pte));
+		KUNIT_EXPECT_FALSE(test, pte_dirty(t->op.run.pte));
+		pte = pte_clear_soft_dirty(pte_mkdirty(plain_pte(t, odd)));
+		KUNIT_EXPECT_EQ(test, nr_with_odd(t, odd, pte), NR);
+		unmap_run_clear(&t->op);
+		KUNIT_EXPECT_FALSE(test, pte_young(t->op.run.pte));
+		KUNIT_EXPECT_TRUE(test, pte_dirty(t->op.run.pte));
+	}
+}
+
 static void unmap_run_of_nonpresent_is_one(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -419,6 +474,9 @@ static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_ends_where_soft_dirty_changes),
 	KUNIT_CASE(unmap_run_ends_where_uffd_wp_changes),
 	KUNIT_CASE(unmap_run_ends_where_nothing_is_mapped),
+	KUNIT_CASE(unmap_run_ends_anywhere),
+	KUNIT_CASE(unmap_run_goes_forward),
+	KUNIT_CASE(unmap_run_gathers_from_all),
 	KUNIT_CASE(unmap_run_of_nonpresent_is_one),
 	KUNIT_CASE(unmap_run_ignores_young_and_dirty),
 	KUNIT_CASE(unmap_run_in_shadow_stack_is_one),
