@@ -92,6 +92,8 @@ void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 			unsigned long end);
 void unmap_tables_left(struct mm_struct *mm, unsigned long start,
 		       unsigned long end);
+void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
+void unmap_tables_sweep_emptied(void);
 void unmap_tables_exit(struct mm_struct *mm);
 void unmap_flush_and_sweep(void);
 
@@ -156,6 +158,15 @@ static inline void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 
 static inline void unmap_tables_left(struct mm_struct *mm, unsigned long start,
 				     unsigned long end)
+{
+}
+
+static inline void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte,
+					   unsigned long addr)
+{
+}
+
+static inline void unmap_tables_sweep_emptied(void)
 {
 }
 

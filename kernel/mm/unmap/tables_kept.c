@@ -191,11 +191,11 @@ void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 }
 
 /**
- * unmap_tables_evicted - reclaim has emptied a table
+ * unmap_tables_evicted - reclaim, or MADV_FREE, has emptied a table
  * @mm: its mm
  * @addr: an address it translates
  *
- * It can go after the deferred flush: see unmap_flush_and_sweep().  Page-table lock
+ * It can go after reclaim's deferred flush: see unmap_flush_and_sweep().  Page-table lock
  * held on entry and return.
  */
 void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
@@ -205,6 +205,22 @@ void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
 	unmap_tables_keep(mm, start, start + PMD_SIZE, 1);
 	if (unmap_tables_eager())
 		set_bit(bucket_of(mm) - buckets, evicted);
+}
+
+/**
+ * unmap_tables_swap_freed - swap entries were freed with their memory
+ * @mm: theirs
+ * @pte: in their table; null: that has gone meanwhile
+ * @addr: an address it translates
+ *
+ * For MADV_FREE, which clears them itself: the table can go with all others at its end,
+ * see unmap_tables_sweep_emptied().  Page-table lock held on entry and return, if there
+ * is a table.
+ */
+void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
+{
+	if (pte && unmap_tables_enabled() && unmap_table_emptied(unmap_table_of(pte)))
+		unmap_tables_evicted(mm, addr);
 }
 
 /**
@@ -522,6 +538,24 @@ static unsigned int sweep_all(struct search search, unsigned int want)
 }
 
 /**
+ * unmap_tables_sweep_emptied - give back tables that were found to be empty
+ *
+ * Those that unmap_tables_evicted() was told of, of any mm; where the mmap lock cannot be
+ * had for reading, they stay for later.  Neither folios nor rmap are locked.
+ */
+void unmap_tables_sweep_emptied(void)
+{
+	struct search search = {};
+	unsigned int i;
+
+	if (!unmap_tables_enabled())
+		return;
+	for_each_set_bit(i, evicted, ARRAY_SIZE(buckets))
+		if (test_and_clear_bit(i, evicted))
+			sweep_bucket(&buckets[i], search, UINT_MAX);
+}
+
+/**
  * unmap_flush_and_sweep - flush what try_to_unmap() has deferred
  *
  * Then tables which it left empty are given back.  For reclaim, in place of
@@ -529,15 +563,8 @@ static unsigned int sweep_all(struct search search, unsigned int want)
  */
 void unmap_flush_and_sweep(void)
 {
-	struct search search = {};
-	unsigned int i;
-
 	try_to_unmap_flush();
-	if (!unmap_tables_enabled())
-		return;
-	for_each_set_bit(i, evicted, ARRAY_SIZE(buckets))
-		if (test_and_clear_bit(i, evicted))
-			sweep_bucket(&buckets[i], search, UINT_MAX);
+	unmap_tables_sweep_emptied();
 }
 
 /* How many tables are old enough; @any: whether there are others. */

@@ -13,6 +13,7 @@
  * munmapped       munmap() in pieces, with a neighbour's VMA left in each table
  * lazyfree        MADV_FREE and reclaim
  * swapped         swap entries keep a table (nothing of it is lost), until they go
+ * swap_freed      the same, until MADV_FREE takes the last of them
  * hole            a hole punched in shmem
  * truncated       shmem truncated by another process
  * file            a file's pages reclaimed
@@ -375,6 +376,34 @@ TEST_F(tables, swapped)
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
 	ASSERT_LT(PAGES / 2, count_pages(self->t.mem, LEN, PM_SWAP));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+/* What was used a moment ago may need a second look. */
+static void swap_all_out(char *mem)
+{
+	for (int i = 0; i < 8 && count_pages(mem, LEN, PM_PRESENT); i++) {
+		madvise(mem, LEN, MADV_PAGEOUT);
+		reclaim_all(2 * LEN);
+	}
+}
+
+TEST_F(tables, swap_freed)
+{
+	if (!swap_has_room(2 * LEN))
+		SKIP(return, "needs swap");
+	ASSERT_TRUE(map_anon(&self->t));
+	swap_all_out(self->t.mem);
+	ASSERT_EQ(PAGES, count_pages(self->t.mem, LEN, PM_SWAP));
+	for (size_t at = 0; at < LEN; at += PMD)
+		ASSERT_EQ(0, madvise(self->t.mem + at, PMD - PAGE, MADV_FREE));
+	EXPECT_TRUE(all_there(&self->t));
+	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
+		EXPECT_TRUE(page_is(self->t.mem + at, fill_byte(at / PAGE, SEED)));
+	swap_all_out(self->t.mem);
+	ASSERT_EQ(NR_TABLES, count_pages(self->t.mem, LEN, PM_SWAP));
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
 	EXPECT_TRUE(given_back(&self->t, 0));
 	EXPECT_TRUE(usable(&self->t));
 }
