@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an architecture's page tables are known to allow beyond its interface: several
- * entries looked at as one, the next swap entry without a look, one flush for all.
- * Elsewhere each stands for "not known", and entries go one at a time.
+ * What an architecture's page tables are known to allow beyond its interface (several
+ * entries looked at as one, the next swap entry without a look, one flush for all), and
+ * what they are known to forbid.  Without a word here neither is known: one that pins
+ * tables, or keeps something beside an entry, must be named.
  */
 #ifndef __MM_UNMAP_ARCH_H
 #define __MM_UNMAP_ARCH_H
@@ -26,8 +27,11 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 
 /*
  * Several entries at a time.  The page-table lock is held: but for accessed and dirty,
- * which hardware sets in present entries, nobody changes them meanwhile.
+ * which x86 sets in present entries, nobody changes them meanwhile.
  *
+ * UNMAP_ARCH_FOURS - whether unmap_arch_differ() may be asked.  Not on Xen PV: what is
+ *	in an entry is the machine's number of the page there, and the next number is not
+ *	the next page's.
  * unmap_arch_all_none() - whether @nr (4, 8 or 32) entries from @ptep on are none: a look
  *	at each, and one decision for all, where none means no bit but those that do not
  *	count.
@@ -39,7 +43,7 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *	neighbours); 0: look at each.
  */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
-#define UNMAP_ARCH_FOURS	true
+#define UNMAP_ARCH_FOURS	(!cpu_feature_enabled(X86_FEATURE_XENPV))
 
 static inline pteval_t unmap_arch_four(const pte_t *ptep)
 {
@@ -92,9 +96,9 @@ static __always_inline pte_t unmap_arch_differ(const pte_t *ptep, pte_t want, u6
 
 static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 {
-	if (pte_dirty(pte))
+	if (pte_dirty(pte) && !pte_dirty(sum))
 		sum = pte_mkdirty(sum);
-	if (pte_young(pte))
+	if (pte_young(pte) && !pte_young(sum))
 		sum = pte_mkyoung(sum);
 	return sum;
 }
@@ -105,7 +109,7 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 /*
  * get_and_clear_full_ptes(), where the architecture has one of its own.  The
  * generic one makes an entry dirty and young as often as it finds another that
- * is; here that is gathered beside it.
+ * is; here once, if it is not.
  */
 static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned long addr,
 					      pte_t *ptep, unsigned int nr, int full)
@@ -115,14 +119,16 @@ static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned lon
 #else
 	pte_t first = ptep_get_and_clear_full(mm, addr, ptep, full), sum = first;
 
+	if (nr == 1)
+		return first;
 	while (--nr) {
 		ptep++;
 		addr += PAGE_SIZE;
 		sum = unmap_arch_gather(sum, ptep_get_and_clear_full(mm, addr, ptep, full));
 	}
-	if (pte_dirty(sum))
+	if (pte_dirty(sum) && !pte_dirty(first))
 		first = pte_mkdirty(first);
-	if (pte_young(sum))
+	if (pte_young(sum) && !pte_young(first))
 		first = pte_mkyoung(first);
 	return first;
 #endif

@@ -68,29 +68,12 @@ static __always_inline bool is_alike(pte_t pte, pte_t want)
 /* The same of four, by the bits in which they differ. */
 static __always_inline bool four_alike(const pte_t *ptep, pte_t want, u64 step)
 {
-	pte_t differ = unmap_arch_differ(ptep, want, step);
+	pte_t differ;
 
+	if (!UNMAP_ARCH_FOURS)
+		return false;
+	differ = unmap_arch_differ(ptep, want, step);
 	return !pte_val(differ) || unlikely(!pte_val(alike_key(differ)));
-}
-
-/*
- * How many of @left entries from @ptep on continue a run whose next would be @want: four,
- * one or none.  @want moves on; single entries pass on what they have of their own.
- */
-static __always_inline unsigned int continues(pte_t *ptep, pte_t *want, u64 step,
-					      unsigned int left)
-{
-	pte_t pte;
-
-	if (UNMAP_ARCH_FOURS && left >= 4 && four_alike(ptep, *want, step)) {
-		*want = __pte(pte_val(*want) + 4 * step);
-		return 4;
-	}
-	pte = ptep_get(ptep);
-	if (!is_alike(pte, *want))
-		return 0;
-	*want = __pte(pte_val(pte) + step);
-	return 1;
 }
 
 /*
@@ -114,45 +97,66 @@ static __always_inline unsigned int continues(pte_t *ptep, pte_t *want, u64 step
  * "full" is not true: on x86, which alone comes here, it means no more than a plain
  * store, and page_table_check is told.
  */
-static __always_inline unsigned int clear_as_found(struct discard *d, pte_t pte,
-						   unsigned int limit)
+static __always_inline void clear_entries(struct discard *d, unsigned int at,
+					  unsigned int nr, bool clear)
 {
-	struct mm_struct *mm = d->tlb->mm;
-	unsigned int nr, more;
-	u64 step;
+	if (clear)
+		clear_full_ptes(d->tlb->mm, d->addr + at * PAGE_SIZE, d->ptep + at, nr, 1);
+}
+
+/* A run goes on from entry @nr, by fours: to where?  @want is what the next would be. */
+static __always_inline unsigned int take_fours(struct discard *d, unsigned int nr,
+					       pte_t *want, u64 step,
+					       unsigned int limit, bool clear)
+{
+	while (nr + 4 <= limit && four_alike(d->ptep + nr, *want, step)) {
+		clear_entries(d, nr, 4, clear);
+		*want = __pte(pte_val(*want) + 4 * step);
+		nr += 4;
+	}
+	return nr;
+}
+
+/*
+ * The length of the run that begins with @pte, cleared as it is found if @clear.  The
+ * first entry is known; each may pass on what it has of its own.
+ */
+static __always_inline unsigned int take_run(struct discard *d, pte_t pte,
+					     unsigned int limit, bool clear)
+{
+	u64 step = pte_step(pte);
+	unsigned int nr = 0;
+	pte_t next;
 
 	if (limit == 1) {
-		clear_full_ptes(mm, d->addr, d->ptep, 1, 1);
+		clear_entries(d, 0, 1, clear);
 		return 1;
 	}
-	step = pte_step(pte);
-	for (nr = 0; nr < limit; nr += more) {
-		more = continues(d->ptep + nr, &pte, step, limit - nr);
-		if (!more)
+	for (;;) {
+		nr = take_fours(d, nr, &pte, step, limit, clear);
+		if (nr == limit)
 			break;
-		clear_full_ptes(mm, d->addr + nr * PAGE_SIZE, d->ptep + nr, more, 1);
+		next = ptep_get(d->ptep + nr);
+		if (nr && !is_alike(next, pte))
+			break;
+		pte = __pte(pte_val(next) + step);
+		clear_entries(d, nr++, 1, clear);
 	}
 	return nr;
 }
 
 /* Only look: several entries at a time where the architecture knows of more. */
-static __always_inline unsigned int run_length(const struct discard *d, pte_t pte,
+static __always_inline unsigned int run_length(struct discard *d, pte_t pte,
 					       struct folio *folio,
 					       unsigned int limit)
 {
-	unsigned int nr, more = 1;
-	u64 step;
-
 	if (limit == 1)
 		return 1;
-	if (!UNMAP_ARCH_FOURS)
-		return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
-				       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
-				       NULL, NULL, NULL);
-	step = pte_step(pte);
-	for (nr = 0; nr < limit && more; nr += more)
-		more = continues(d->ptep + nr, &pte, step, limit - nr);
-	return nr;
+	if (UNMAP_ARCH_FOURS)
+		return take_run(d, pte, limit, false);
+	return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
+			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
+			       NULL, NULL, NULL);
 }
 
 static __always_inline unsigned int clear_anon(struct discard *d, pte_t pte,
@@ -162,7 +166,7 @@ static __always_inline unsigned int clear_anon(struct discard *d, pte_t pte,
 	unsigned int nr;
 
 	if (IS_ENABLED(CONFIG_UNMAP_PLAIN_CLEAR))
-		return clear_as_found(d, pte, limit);
+		return take_run(d, pte, limit, true);
 	nr = run_length(d, pte, folio, limit);
 	clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	return nr;

@@ -68,27 +68,43 @@ static unsigned int exclusive_alike(const struct page *page, unsigned int nr,
 	return i;
 }
 
-/*
- * How many entries from @ptep on agree with a run whose next entry would be @want, with
- * @page from one to the next: 0, or as many as could be looked at together.  That may be
- * more than are left.
- */
+/* How many of @left entries continue a run with @want, and @page to the next, in fours? */
+static __always_inline unsigned int fours_alike(const pte_t *ptep, pte_t want, u64 page,
+						unsigned int left)
+{
+	unsigned int nr = 0;
+
+	while (UNMAP_ARCH_FOURS && nr + 4 <= left &&
+	       !pte_val(run_key(unmap_arch_differ(ptep + nr, want, page)))) {
+		want = __pte(pte_val(want) + 4 * page);
+		nr += 4;
+	}
+	return nr;
+}
+
+/* How many do?  0, or as many as go together, which may be more than are left. */
 static __always_inline unsigned int alike(pte_t *ptep, pte_t want, u64 page,
 					  unsigned int left)
 {
+	unsigned int nr = fours_alike(ptep, want, page, left);
 	pte_t pte;
 
-	if (UNMAP_ARCH_FOURS && left >= 4 &&
-	    !pte_val(run_key(unmap_arch_differ(ptep, want, page))))
-		return 4;
+	if (nr)
+		return nr;
 	pte = ptep_get(ptep);
 	return pte_same(run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
 }
 
+/* Where pages are looked at, too, runs may be short: four entries at a time. */
+static __always_inline unsigned int ahead(unsigned int left, bool swap)
+{
+	return swap ? min(left, 4U) : left;
+}
+
 /*
  * One look at each entry, and at its page where that matters, so that short
- * runs of large folios stay cheap.  Counts to @limit at most, rounded up to what
- * the architecture says goes together.
+ * runs of large folios stay cheap.  The first needs none: it is the run's own.  Counts
+ * to @limit at most, rounded up to what the architecture says goes together.
  */
 static __always_inline unsigned int count_alike(const struct unmap_op *op,
 						unsigned int limit, bool swap)
@@ -100,14 +116,16 @@ static __always_inline unsigned int count_alike(const struct unmap_op *op,
 	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
 	unsigned int nr = 0, step, same;
 
-	while (nr < limit) {
-		step = alike(run->ptep + nr, want, page, limit - nr);
+	step = fours_alike(run->ptep, want, page, ahead(limit, swap));
+	step = step ?: pte_batch_hint(run->ptep, run->pte);
+	do {
 		same = swap ? exclusive_alike(run->page + nr, step, exclusive) : step;
 		nr += same;
-		if (!step || same < step)
+		if (same < step || nr >= limit)
 			break;
 		want = __pte(pte_val(want) + step * page);
-	}
+		step = alike(run->ptep + nr, want, page, ahead(limit - nr, swap));
+	} while (step);
 	return nr;
 }
 
