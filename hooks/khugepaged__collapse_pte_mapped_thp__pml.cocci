@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// collapse_pte_mapped_thp() holds the PMD lock from its second look at the table on.
+/// Collapsing what is mapped by entries keeps the PMD lock from its second look on.
 ///
 /// Target:   mm/khugepaged.c, collapse_pte_mapped_thp()
-/// Why here: between its two looks, and before it takes the PMD lock to remove the table,
-///           the table may be given back; with that lock held it cannot.  The function
-///           can do so already, for userfaultfd.
-/// Missing:  it removes a table that is gone, or another one.
+/// Why here: it maps the table a second time without its lock, takes for granted that it is still
+///           there, and takes the PMD lock only to remove it; and where page tables have no locks of
+///           their own it takes the PMD lock for the table's when there is no table.
+/// Missing:  a table that was given back is freed a second time; the PMD lock stays locked.
 
 @initialize:python@
 @@
@@ -23,15 +23,34 @@ collapse_pte_mapped_thp(...) {
 ...>
 }
 
+@leave@
+identifier start;
+position p;
+@@
+collapse_pte_mapped_thp(...) {
+<...
+  if (start)
+  	pte_unmap_unlock(start, ptl);
+- if (pml && pml@p != ptl)
++ if (pml && (!start || pml != ptl))
+  	spin_unlock(pml);
+...>
+}
+
 @script:python@
 p << early.p;
 @@
-fired += 1
+fired += len(p)
+
+@script:python@
+p << leave.p;
+@@
+fired += len(p)
 
 @finalize:python@
 @@
 import sys
-if fired != 1:
-    sys.stderr.write("collapse_pte_mapped_thp() changed in %d places, want 1\n" % fired)
+if fired != 2:
+    sys.stderr.write("collapse_pte_mapped_thp() changed in %d places, want 2\n" % fired)
     sys.stderr.flush()
     sys.exit(7)

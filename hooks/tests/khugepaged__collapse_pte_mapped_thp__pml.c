@@ -6,5 +6,15 @@ int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr)
 	if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
 		pml = pmd_lock(mm, pmd);
 	pte = pte_offset_map_nolock(mm, pmd, addr, &ptl);
-	return !!pml;
+	if (!pte)
+		goto abort;
+	if (!pml)
+		spin_lock(ptl);
+	return 0;
+abort:
+	if (pte)
+		pte_unmap_unlock(pte, ptl);
+	if (pml && pml != ptl)
+		spin_unlock(pml);
+	return 1;
 }

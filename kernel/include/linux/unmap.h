@@ -46,6 +46,18 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 				  unsigned long addr, unsigned long end,
 				  struct zap_details *details);
 
+/*
+ * What a caller of zap_page_range_single() or unmap_mapping_range_tree() holds, in
+ * zap_details: the mmap lock, or the rmap lock of the file.  Empty page tables are given back
+ * for those who say so; others may hold no lock that keeps free_pgtables() away.
+ */
+#define UNMAP_ZAP_MMAP_LOCKED	((__force zap_flags_t)BIT(30))
+#define UNMAP_ZAP_RMAP_LOCKED	((__force zap_flags_t)BIT(31))
+
+/* MADV_DONTNEED's details: all goes, as without details; the mmap lock is held. */
+extern struct zap_details unmap_zap_dontneed;
+#define UNMAP_ZAP_DONTNEED	(&unmap_zap_dontneed)
+
 /* Of mm/memory.c, where the stock function is static, called once, and inlined. */
 #define zap_pmd_range(...)						\
 	(unmap_enabled(UNMAP_BIT_DISCARD) ?				\
@@ -53,6 +65,8 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 #else
 #define stock_try_to_unmap	try_to_unmap
 #define stock_zap_pmd_range	zap_pmd_range
+#define UNMAP_ZAP_DONTNEED	NULL
+#define UNMAP_ZAP_RMAP_LOCKED	0
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #endif /* CONFIG_UNMAP */
 
@@ -64,22 +78,11 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 #ifdef CONFIG_UNMAP_DISTURB
 bool unmap_tables_may_go(void);
 bool unmap_map_fails(void);
-
-/* As pte_offset_map_lock(). */
-static inline pte_t *unmap_disturbed_map_lock(struct mm_struct *mm, pmd_t *pmd,
-					      unsigned long addr,
-					      spinlock_t **ptlp)
-{
-	return unmap_map_fails() ? NULL : pte_offset_map_lock(mm, pmd, addr, ptlp);
-}
-
-#define pte_offset_map_lock	unmap_disturbed_map_lock
 #else
 #define unmap_tables_may_go()	true
+#define unmap_map_fails()	false
 #endif
 
-pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd, unsigned long addr,
-			     spinlock_t **ptlp, spinlock_t *held);
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp);
 bool unmap_table_gone(pte_t *pte);
@@ -97,37 +100,34 @@ void unmap_tables_sweep_emptied(void);
 void unmap_tables_exit(struct mm_struct *mm);
 void unmap_flush_and_sweep(void);
 
-/* That of <linux/mm.h> takes a table that has gone for a lack of memory. */
-#undef pte_alloc_map_lock
-#define pte_alloc_map_lock	unmap_alloc_map_lock
+/* As pte_offset_map_lock(), for page faults: one branch more if there is a table. */
+static inline pte_t *unmap_fault_map_lock(struct mm_struct *mm, pmd_t *pmd,
+					  unsigned long addr, spinlock_t **ptlp)
+{
+	pte_t *pte = pte_offset_map_lock(mm, pmd, addr, ptlp);
+
+	if (likely(pte))
+		return pte;
+	return unmap_alloc_map_lock(mm, pmd, addr, ptlp);
+}
 
 /* One look: of two, the second may find none what was a table in the first. */
-static inline int unmap_none_or_clear_bad(pmd_t *pmd)
+static inline bool unmap_pmd_bad(pmd_t *pmd)
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
-	if (pmd_none(pmdval))
-		return 1;
-	if (likely(!pmd_bad(pmdval)))
-		return 0;
-	pmd_clear_bad(pmd);
-	return 1;
+	return !pmd_none(pmdval) && pmd_bad(pmdval);
 }
-
-#define pmd_none_or_clear_bad	unmap_none_or_clear_bad
 #else
 #define unmap_tables_may_go()	false
+#define unmap_map_fails()	false
+#define unmap_fault_map_lock	pte_offset_map_lock
+#define unmap_alloc_map_lock	pte_alloc_map_lock
 #define unmap_flush_and_sweep	try_to_unmap_flush
 
-static inline pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
-					   unsigned long addr, spinlock_t **ptlp,
-					   spinlock_t *held)
+static inline bool unmap_pmd_bad(pmd_t *pmd)
 {
-	pte_t *pte = pte_offset_map_nolock(mm, pmd, addr, ptlp);
-
-	if (pte && *ptlp != held)
-		spin_lock_nested(*ptlp, SINGLE_DEPTH_NESTING);
-	return pte;
+	return !pmd_none(*pmd) && pmd_bad(*pmd);
 }
 
 static inline bool unmap_table_gone(pte_t *pte)

@@ -11,6 +11,8 @@
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
 
+#include <asm/tlbflush.h>
+
 /* All deferred flushes of an mm are one flush of all of it; others go by address. */
 #define UNMAP_ARCH_ONE_FLUSH	\
 	(IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH))
@@ -131,6 +133,23 @@ static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned lon
 	if (pte_young(sum) && !pte_young(first))
 		first = pte_mkyoung(first);
 	return first;
+#endif
+}
+
+/*
+ * Walk caches of all processors forget the tables that translate @start to @end; nothing
+ * that they translated is in a TLB any more.  x86 is asked for one address in each
+ * table: INVLPG forgets all that lead to it (AMD's translation cache extension), or
+ * all there are (SDM vol. 3A, 4.10.4.1).
+ */
+static inline void unmap_arch_flush_tables(struct vm_area_struct *vma,
+					   unsigned long start, unsigned long end)
+{
+#if defined(CONFIG_X86) && !defined(CONFIG_UML)
+	flush_tlb_mm_range(vma->vm_mm, start, end - PMD_SIZE + PAGE_SIZE, PMD_SHIFT,
+			   true);
+#else
+	flush_tlb_range(vma, start, end - start == PMD_SIZE ? start + PAGE_SIZE : end);
 #endif
 }
 

@@ -281,6 +281,7 @@ static unsigned int discard_special(struct discard *d, pte_t pte)
 	ptep_get_and_clear_full(mm, d->addr, d->ptep, d->tlb->fullmm);
 	note_cleared(d, 1, pte);
 	ksm_might_unmap_zero_page(mm, pte);
+	d->others = true;
 	return 1;
 }
 

@@ -52,7 +52,7 @@ struct rmap_debt {
  * @rss: to be added to the mm's counters
  * @runs: how many there were, and
  * @entries: how many entries in them, all of present pages that count
- * @others: whether there were entries that are not present
+ * @others: whether other entries were cleared: not present, or of no page that counts
  * @force_flush: the TLB must be flushed before the page-table lock is dropped
  */
 struct discard {

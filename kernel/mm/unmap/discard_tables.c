@@ -12,9 +12,39 @@
 
 #include "discard.h"
 
+struct zap_details unmap_zap_dontneed = {
+	.even_cows = true,
+	.zap_flags = UNMAP_ZAP_MMAP_LOCKED,
+};
+
+static bool zap_flag(const struct zap_details *details, zap_flags_t flag)
+{
+	return details && details->zap_flags & flag;
+}
+
 static bool for_good(const struct zap_details *details)
 {
-	return details && details->zap_flags & ZAP_FLAG_UNMAP;
+	return zap_flag(details, ZAP_FLAG_UNMAP);
+}
+
+/*
+ * Only callers that are known to hold a lock which keeps free_pgtables() away say so: others
+ * may hold none (BPF's arena).
+ */
+static bool mmap_locked(const struct discard *d)
+{
+	if (!for_good(d->details) && !zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED))
+		return false;
+	mmap_assert_locked(d->tlb->mm);
+	return true;
+}
+
+static bool rmap_locked(const struct discard *d)
+{
+	if (!zap_flag(d->details, UNMAP_ZAP_RMAP_LOCKED))
+		return false;
+	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
+	return true;
 }
 
 /*
@@ -26,7 +56,9 @@ static bool wants_tables(const struct discard *d, unsigned long addr,
 {
 	if (!unmap_tables_enabled() || d->tlb->fullmm)
 		return false;
-	return next - addr < PMD_SIZE || !for_good(d->details);
+	if (for_good(d->details))
+		return next - addr < PMD_SIZE;
+	return mmap_locked(d) || rmap_locked(d);
 }
 
 /**
@@ -35,13 +67,17 @@ static bool wants_tables(const struct discard *d, unsigned long addr,
  * @pmd: of the table
  * @addr: an address the table translates
  *
- * What munmap() leaves without a VMA is left to free_pgtables(), too.  The
+ * What munmap() leaves without a VMA is left to free_pgtables(), too.  Whoever discards
+ * another's memory, as hole punches do, gives back no table in which he has cleared
+ * nothing: he could do so again and again, while somebody tries to fill it.  The
  * page-table lock is held, and the mmap lock with munmap().
  */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 {
 	unsigned long base = addr & PMD_MASK;
 
+	if (!d->entries && !d->others && !d->tables->mmap_locked)
+		return;
 	if (for_good(d->details) &&
 	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
 		return;
@@ -111,8 +147,8 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
  * @end: its end, under the same PUD
  * @details: what is to stay; null: nothing
  *
- * The mmap lock, the VMA's lock, or the rmap lock of the file is held; PMD and
- * page-table locks are taken.  TLBs may hold translations until the gather is
+ * The mmap lock, the VMA's lock, or the rmap lock of the file is held by those who give
+ * back tables, and @details says which; PMD and page-table locks are taken.  TLBs may hold translations until the gather is
  * flushed, and pages wait for that in it where the architecture lets them.
  *
  * Return: @end.
@@ -131,6 +167,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.vma = vma;
 	d.details = details;
 	unmap_tables_begin(&batch, vma, tlb);
+	batch.mmap_locked = mmap_locked(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
 		if (has_table(&d, pmd, addr, next))

@@ -13,12 +13,20 @@
  * empty table holds its lock already; so it is only noted, and given back after that
  * lock was dropped, when others may have filled it again.
  *
+ * The mmap lock is held, for reading at least, while a table is unhooked.  Whoever holds
+ * it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
+ * table: mremap() can put back what it has moved, because the tables it took the
+ * entries from are still there.  Where the caller has only a file's rmap lock, the mmap lock
+ * is tried, not waited for, and only for as long as the PMD lock is held: nobody is
+ * scheduled away with another process's lock.
+ *
  * No notifier is called: nothing is mapped through the table, and what was had its
  * own.  flush_tlb_mm_range() and its like tell the IOMMUs that walk our tables.
  */
 #include <linux/bitops.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 
@@ -155,33 +163,56 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 }
 
 /*
- * Whether translations that go through the tables may still be in a TLB.  Whoever
- * cleared the entries and has not flushed yet said so before he took the tables'
- * locks, which were taken here since.
+ * Whether translations that go through the tables may still be in a TLB, but for what
+ * @own gather will flush.  Whoever cleared the entries and has not flushed yet said so
+ * before he took the tables' locks, which were taken here since.
  */
-static bool others_flush_later(const struct mmu_gather *tlb)
+static bool others_flush_later(struct mm_struct *mm, const struct mmu_gather *own)
 {
-	flush_tlb_batched_pending(tlb->mm);
-	return mm_tlb_flush_nested(tlb->mm);
+	flush_tlb_batched_pending(mm);
+	return own ? mm_tlb_flush_nested(mm) : mm_tlb_flush_pending(mm);
+}
+
+static bool gather_covers(const struct mmu_gather *tlb, unsigned long table)
+{
+	return tlb->start < table + PMD_SIZE && tlb->end > table;
+}
+
+/* One address in a table makes walk caches forget it. */
+static void cover_table(struct mmu_gather *tlb, unsigned long table)
+{
+	if (!gather_covers(tlb, table))
+		tlb_flush_pmd_range(tlb, table, PAGE_SIZE);
 }
 
 /*
  * Walk caches forget the tables, and TLBs what others may not have flushed; with it
- * goes what the gather has to flush anyway.  A gather's range is widened from both
- * of its ends: it takes sizes as unsigned int, which tables of 64 KiB exceed.
+ * goes what the gather has to flush anyway.  A gather that has cleared entries of the
+ * only table has an address in it, and flushes no more than it would without us.  Its
+ * range is widened from both of its ends: it takes sizes as unsigned int, which
+ * tables of 64 KiB exceed.
  */
 static void flush_gather(struct mmu_gather *tlb, unsigned long start,
 			 unsigned long end)
 {
-	if (others_flush_later(tlb)) {
+	if (others_flush_later(tlb->mm, tlb)) {
 		tlb_flush_pte_range(tlb, start, PAGE_SIZE);
 		tlb_flush_pte_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
 	} else {
-		tlb_flush_pmd_range(tlb, start, PAGE_SIZE);
-		tlb_flush_pmd_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
+		cover_table(tlb, start);
+		cover_table(tlb, end - PMD_SIZE);
 	}
 	tlb->freed_tables = 1;
 	tlb_flush_mmu_tlbonly(tlb);
+}
+
+static void flush_alone(struct vm_area_struct *vma, unsigned long start,
+			unsigned long end)
+{
+	if (others_flush_later(vma->vm_mm, NULL))
+		flush_tlb_range(vma, start, end);
+	else
+		unmap_arch_flush_tables(vma, start, end);
 }
 
 static void flush(struct table_batch *batch, unsigned long start,
@@ -192,7 +223,7 @@ static void flush(struct table_batch *batch, unsigned long start,
 	if (batch->tlb)
 		flush_gather(batch->tlb, start, end);
 	else
-		flush_tlb_range(batch->vma, start, end);
+		flush_alone(batch->vma, start, end);
 }
 
 /* Laws 7 and 8: nobody has put anything into a table since it was unhooked. */
@@ -208,7 +239,7 @@ static void free_chain(struct rcu_head *head)
 	}
 }
 
-/* One callback for all of them. */
+/* One callback for all of them; so much memory does not wait for RCU to be idle (RCU_LAZY). */
 static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
 {
 	unsigned int i;
@@ -221,34 +252,20 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
 		free_chain(&gone->pt_rcu_head);
 	else
-		call_rcu(&gone->pt_rcu_head, free_chain);
+		call_rcu_hurry(&gone->pt_rcu_head, free_chain);
 }
 
-/**
- * unmap_tables_free - give back the tables of a batch that are empty
- * @batch: the tables, seen empty before; none on return
- * @age: spare those that have not been known to be empty for so many ticks
- *
- * The mmap lock, the lock of a VMA or an rmap lock keeps free_pgtables() away from
- * them.  PMD lock and page-table locks are taken and dropped.
- *
- * Return: how many were given back.
- */
-unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
+/* PMD lock @pml held.  What was unhooked is in @gone, and forgotten by all TLBs. */
+static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
+				 unsigned long age, struct ptdesc **gone)
 {
-	struct mm_struct *mm = batch->vma->vm_mm;
 	unsigned long start = ULONG_MAX, end = 0;
-	struct ptdesc *gone = NULL;
 	unsigned int i, nr = 0;
-	spinlock_t *pml;		/* of all PMDs of the batch */
 
-	/* Since they were seen empty, others may have filled or taken them. */
-	unmap_sabotage_window();
-	pml = pmd_lock(mm, batch->pmd);
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
-		if (!lock_and_unhook(mm, batch->pmd + i, pml, age, &gone))
+		if (!lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age, gone))
 			continue;
 		start = min(start, addr);
 		end = addr + PMD_SIZE;
@@ -256,7 +273,65 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	}
 	if (nr)
 		flush(batch, start, end);
+	return nr;
+}
+
+/* PMD lock held, so that we are not scheduled away with somebody's mmap lock. */
+static bool lock_mmap(const struct table_batch *batch)
+{
+	if (!batch->mmap_locked)
+		return mmap_read_trylock(batch->vma->vm_mm);
+	mmap_assert_locked(batch->vma->vm_mm);
+	return true;
+}
+
+static void unlock_mmap(const struct table_batch *batch)
+{
+	if (!batch->mmap_locked)
+		mmap_read_unlock(batch->vma->vm_mm);
+}
+
+/* For later: none is noted on return. */
+static void write_down(struct table_batch *batch)
+{
+	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
+	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
+
+	unmap_tables_keep(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
+	batch->noted = 0;
+}
+
+/**
+ * unmap_tables_free - give back the tables of a batch that are empty
+ * @batch: the tables, seen empty before; none on return
+ * @age: spare those that have not been known to be empty for so many ticks
+ *
+ * The mmap lock with a VMA that overlaps them, or the rmap lock of such a VMA, keeps
+ * free_pgtables() away from them.  PMD lock and page-table locks are taken and dropped.
+ * Unless @batch says that the mmap lock is held, it is tried; if it is not to be had,
+ * the tables are written down for later.
+ *
+ * Return: how many were given back.
+ */
+unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
+{
+	struct mm_struct *mm = batch->vma->vm_mm;
+	struct ptdesc *gone = NULL;
+	unsigned int nr = 0;
+	spinlock_t *pml;		/* of all PMDs of the batch */
+	bool locked;
+
+	/* Since they were seen empty, others may have filled or taken them. */
+	unmap_sabotage_window();
+	pml = pmd_lock(mm, batch->pmd);
+	locked = lock_mmap(batch);
+	if (locked) {
+		nr = unhook_noted(batch, pml, age, &gone);
+		unlock_mmap(batch);
+	}
 	spin_unlock(pml);
+	if (!locked)
+		write_down(batch);
 	batch->noted = 0;
 	free_gone(mm, gone, nr);
 	return nr;
@@ -270,13 +345,8 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
  */
 void unmap_tables_finish(struct table_batch *batch)
 {
-	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
-	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
-
-	if (unmap_tables_eager()) {
+	if (unmap_tables_eager())
 		unmap_tables_free(batch, 0);
-		return;
-	}
-	unmap_tables_keep(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
-	batch->noted = 0;
+	else
+		write_down(batch);
 }

@@ -35,6 +35,7 @@ struct mmu_gather;
  * struct table_batch - tables seen empty, neighbours under one PMD lock
  * @vma: of their mm; whose range may be another
  * @tlb: a gather of that mm, which can be flushed with them; or null
+ * @mmap_locked: the caller holds the mmap lock, for reading at least
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address it translates
  * @noted: a bit for each table that was seen empty
@@ -42,6 +43,7 @@ struct mmu_gather;
 struct table_batch {
 	struct vm_area_struct *vma;
 	struct mmu_gather *tlb;
+	bool mmap_locked;
 	pmd_t *pmd;
 	unsigned long addr;
 	unsigned long noted;
@@ -53,6 +55,7 @@ static inline void unmap_tables_begin(struct table_batch *batch,
 {
 	batch->vma = vma;
 	batch->tlb = tlb;
+	batch->mmap_locked = false;
 	batch->noted = 0;
 }
 

@@ -15,43 +15,6 @@
 #define UNMAP_TABLE_GONE	PG_owner_priv_1
 
 /**
- * unmap_map_lock_second - pte_offset_map_lock(), while holding another table's lock
- * @mm: of the table
- * @pmd: holds it, perhaps
- * @addr: an address it translates
- * @ptlp: where the lock is returned
- * @held: the lock that is held; it may be the same
- *
- * pte_offset_map_nolock() and spin_lock_nested() leave a gap in which the table may be
- * given back: here the PMD is looked at again.
- *
- * Return: the entry, mapped, its lock held; null if there is no table, and then
- * @held is all that is held.
- */
-pte_t *unmap_map_lock_second(struct mm_struct *mm, pmd_t *pmd,
-			     unsigned long addr, spinlock_t **ptlp,
-			     spinlock_t *held)
-{
-	pmd_t pmdval;
-	pte_t *pte;
-
-	for (;;) {
-		pte = __pte_offset_map(pmd, addr, &pmdval);
-		if (!pte)
-			return NULL;
-		*ptlp = pte_lockptr(mm, &pmdval);
-		if (*ptlp != held)
-			spin_lock_nested(*ptlp, SINGLE_DEPTH_NESTING);
-		if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd))) ||
-		    unmap_sabotaged(UNMAP_SABOTAGE_TABLE_LATE))
-			return pte;
-		if (*ptlp != held)
-			spin_unlock(*ptlp);
-		pte_unmap(pte);
-	}
-}
-
-/**
  * unmap_table_missed - is it worth while to look for a table again?
  * @pmd: no table was found there
  *

@@ -292,6 +292,7 @@ static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
 	if (!unmap_tables_fit(&s->batch, addr))
 		sweep_batch(s);
 	s->batch.vma = vma;
+	s->batch.mmap_locked = true;
 	unmap_tables_note(&s->batch, pmd, addr);
 }
 

@@ -459,19 +459,6 @@ static bool read_by_kernel(struct scene *scene)
 	return true;
 }
 
-static bool read_by_child(struct scene *scene)
-{
-	pid_t child = fork();
-	int status;
-
-	CHECK(child >= 0);
-	if (!child)
-		_exit(!!scene_wrong(scene));
-	CHECK_EQ(child, waitpid(child, &status, 0));
-	CHECK_EQ(0, status);
-	return true;
-}
-
 static bool protected(struct scene *scene)
 {
 	CHECK(!mprotect(scene->mem, scene->len, PROT_READ));
@@ -509,7 +496,6 @@ static const struct {
 } tries_again[] = {
 	{ "handle_mm_fault", refaulted },
 	{ "__get_user_pages", read_by_kernel },
-	{ "copy_page_range", read_by_child },
 	{ "change_protection", protected },
 	{ "move_page_tables", moved },
 };
@@ -534,15 +520,9 @@ static bool tries_again_in(struct scene *scene, size_t i)
 
 static bool no_tables(struct scene *scene)
 {
-	bool shared = scene->kind == FILE_SHARED || scene->kind == SHMEM;
-
 	CHECK(scene_make(scene));
-	for (size_t i = 0; i < ARRAY_SIZE(tries_again); i++) {
-		/* What is shared is not copied. */
-		if (shared && tries_again[i].use == read_by_child)
-			continue;
+	for (size_t i = 0; i < ARRAY_SIZE(tries_again); i++)
 		CHECK(tries_again_in(scene, i));
-	}
 	return goes_later(scene);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nothing returns without a table. */
+/* It does not give up. */
 static int handle_pte_fault(struct fault *vmf)
 {
 	vmf->pte = map(vmf->pmd);
-	return !vmf->pte;
+	if (unlikely(!vmf->pte))
+		return do_pte_missing(vmf);
+	return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// A page fault begins again if the page table goes before it is looked at.
+/// A page fault takes a page table that goes before it is looked at for one that is missing.
 ///
 /// Target:   mm/memory.c, handle_pte_fault()
 /// Why here: without a table it takes for granted that there is a huge page, and returns;
@@ -10,21 +10,26 @@
 @@
 fired = 0
 
-@again@
+@missing@
 position p;
 @@
 handle_pte_fault(...) {
 <...
-if (unlikely@p(!vmf->pte))
-- return 0;
-+ return unmap_table_missed(vmf->pmd) ? handle_pte_fault(vmf) : 0;
+- if (unlikely@p(!vmf->pte))
++ if (unlikely(!vmf->pte)) {
++ 	if (unmap_table_missed(vmf->pmd)) {
++ 		vmf->flags &= ~FAULT_FLAG_ORIG_PTE_VALID;
++ 		return do_pte_missing(vmf);
++ 	}
+  	return 0;
++ }
 ...>
 }
 
 @script:python@
-p << again.p;
+p << missing.p;
 @@
-fired += 1
+fired += len(p)
 
 @finalize:python@
 @@

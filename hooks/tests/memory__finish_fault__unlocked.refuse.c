@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* It never preallocates. */
+int finish_fault(struct fault *vmf)
+{
+	if (unlikely(pte_alloc(vma->vm_mm, vmf->pmd)))
+		return VM_FAULT_OOM;
+	return 0;
+}

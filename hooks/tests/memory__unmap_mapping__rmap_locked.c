@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+void unmap_mapping_folio(struct folio *folio)
+{
+	struct zap_details details = { };
+
+	i_mmap_lock_read(mapping);
+	if (unlikely(!RB_EMPTY_ROOT(&mapping->i_mmap.rb_root)))
+		unmap_mapping_range_tree(&mapping->i_mmap, first_index,
+					 last_index, &details);
+	i_mmap_unlock_read(mapping);
+}
+
+void unmap_mapping_pages(struct mapping *mapping, int even_cows)
+{
+	struct zap_details details = { };
+
+	details.even_cows = even_cows;
+	i_mmap_lock_read(mapping);
+	if (unlikely(!RB_EMPTY_ROOT(&mapping->i_mmap.rb_root)))
+		unmap_mapping_range_tree(&mapping->i_mmap, first_index,
+					 last_index, &details);
+	i_mmap_unlock_read(mapping);
+}
