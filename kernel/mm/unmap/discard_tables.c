@@ -147,9 +147,10 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
  * @end: its end, under the same PUD
  * @details: what is to stay; null: nothing
  *
- * The mmap lock, the VMA's lock, or the rmap lock of the file is held by those who give
- * back tables, and @details says which; PMD and page-table locks are taken.  TLBs may hold translations until the gather is
- * flushed, and pages wait for that in it where the architecture lets them.
+ * The mmap lock, the VMA's lock, or the rmap lock of the file is held.  Empty tables are
+ * given back if @details says that it is the first or the last.  PMD and page-table
+ * locks are taken.  TLBs may hold translations until the gather is flushed, and pages
+ * wait for that in it where the architecture lets them.
  *
  * Return: @end.
  */
