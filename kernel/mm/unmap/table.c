@@ -221,7 +221,7 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
 		free_chain(&gone->pt_rcu_head);
 	else
-		call_rcu(&gone->pt_rcu_head, free_chain);
+		call_rcu_hurry(&gone->pt_rcu_head, free_chain);
 }
 
 /**

@@ -38,6 +38,7 @@ struct mmu_gather;
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address it translates
  * @noted: a bit for each table that was seen empty
+ * @mmap_locked: the caller holds the mmap lock, for reading at least
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -45,6 +46,7 @@ struct table_batch {
 	pmd_t *pmd;
 	unsigned long addr;
 	unsigned long noted;
+	bool mmap_locked;
 };
 
 static inline void unmap_tables_begin(struct table_batch *batch,
@@ -54,6 +56,7 @@ static inline void unmap_tables_begin(struct table_batch *batch,
 	batch->vma = vma;
 	batch->tlb = tlb;
 	batch->noted = 0;
+	batch->mmap_locked = false;
 }
 
 #ifdef CONFIG_UNMAP_TABLES
@@ -113,7 +116,7 @@ static inline void unmap_tables_settle(struct table_batch *batch)
 /* table_readers.c */
 void unmap_table_set_gone(pte_t *table);
 
-/* tables_kept.c */
+/* tables_kept.c, tables_worker.c */
 bool unmap_tables_eager(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);
