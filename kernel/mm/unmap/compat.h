@@ -7,6 +7,8 @@
 #define __MM_UNMAP_COMPAT_H
 
 #include <linux/list_lru.h>
+#include <linux/memcontrol.h>
+#include <linux/minmax.h>
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
 #include <linux/unmap.h>
@@ -44,6 +46,24 @@ static inline unsigned long compat_charge(const struct folio *folio)
 #else
 	return 0;
 #endif
+}
+
+/*
+ * How many pages may still be charged to an mm's control group and those above it: like
+ * mem_cgroup_margin(), which is static.
+ */
+static inline long compat_memcg_room(struct mm_struct *mm)
+{
+	long room = LONG_MAX;
+#ifdef CONFIG_MEMCG
+	struct mem_cgroup *own = get_mem_cgroup_from_mm(mm), *memcg;
+
+	for (memcg = own; memcg; memcg = parent_mem_cgroup(memcg))
+		room = min(room, (long)READ_ONCE(memcg->memory.max) -
+				 (long)page_counter_read(&memcg->memory));
+	mem_cgroup_put(own);
+#endif
+	return room;
 }
 
 /*

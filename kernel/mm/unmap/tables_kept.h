@@ -89,6 +89,9 @@ unsigned int unmap_kept_sweep(struct kept *record, unsigned long age);
 bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
 
+/* tables_waiting.c: after the shrinker's sweep. */
+void unmap_tables_await_room(struct mm_struct *mm);
+
 /* tables_worker.c: there is something to do, if that is the policy. */
 #define WORKER_FIRST	max(HZ / 50, 1)
 #define WORKER_RETRY	max(HZ / 100, 1)

@@ -82,6 +82,8 @@ static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 	if (!record)
 		return 0;
 	freed = unmap_kept_sweep(record, KEEP_AGE);
+	if (freed)
+		unmap_tables_await_room(record->mm);
 	if (places_left(&record->places))
 		unmap_kept_put_back(record);
 	else

@@ -47,8 +47,10 @@ bool unmap_tables_eager(void)
 /* What is left is tried for again, less and less often if it is all that there was. */
 static void sweep_or_put_back(struct kept *record)
 {
-	unsigned int freed = unmap_kept_sweep(record, 0);
+	unsigned int freed = 0;
 
+	if (unmap_tables_have_room(record->mm))
+		freed = unmap_kept_sweep(record, 0);
 	if (!places_left(&record->places)) {
 		unmap_kept_drop(record);
 		return;
@@ -108,7 +110,8 @@ void unmap_tables_sweep_emptied(void)
 
 	if (!unmap_tables_enabled() || !unmap_tables_eager() || !current->mm)
 		return;
-	while (done && (record = unmap_kept_take_own(current->mm))) {
+	while (done && unmap_tables_have_room(current->mm) &&
+	       (record = unmap_kept_take_own(current->mm))) {
 		unmap_kept_sweep(record, 0);
 		done = !places_left(&record->places);
 		if (done) {

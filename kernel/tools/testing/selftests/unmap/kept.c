@@ -11,6 +11,7 @@
  *                 in which it emptied the tables takes them
  * orphaned        the same when that group has gone: reclaim of its parent takes them
  * tight           a group with little room empties tables without end, and nobody is killed
+ * tight_kept      the same group wants the room that its kept tables take
  * many            what reclaim of one group costs does not depend on how many there are.
  *                 Prints it; KEPT_GROUPS and KEPT_PROCESSES (a group) say how many (20, 5).
  *                 Judged if they do: only where instructions are the clock it is exact
@@ -19,13 +20,14 @@
  * another one, whose mmap() and munmap() are measured meanwhile; the longest with page
  * tables given back is compared with the longest without:
  *
- * throttled_eager
- * throttled_pressure
+ * throttled.eager
+ * throttled.pressure
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -69,6 +71,13 @@ static void tear_down(void)
 {
 	write_text(POLICY, "eager");
 	end();
+}
+
+static bool kept_by_policy(void)
+{
+	char text[40];
+
+	return read_text(POLICY, text, sizeof(text)) && strstr(text, "[pressure]");
 }
 
 /* Tables of a process, in pages. */
@@ -520,6 +529,48 @@ TEST_F(kept, tight)
 	group_remove("");
 }
 
+#define ROOM		(8 * MIB)
+#define KEPT_LEN	(ROOM / 2 / PAGE * PMD)
+
+/* Has half of its room kept in tables, and wants nearly all of it. */
+static void want_room_job(struct child *child, void *arg)
+{
+	char *mem;
+
+	if (!group_enter("", getpid()))
+		_exit(1);
+	mem = map_tables(KEPT_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	for (size_t at = 0; at < KEPT_LEN; at += LEN) {
+		fill_tables(mem + at, LEN);
+		madvise(mem + at, LEN, MADV_DONTNEED);
+	}
+	usleep(AGE);
+	mem = map_tables(ROOM, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	for (size_t at = 0; at < ROOM / 4 * 3; at += PAGE)
+		WRITE_ONCE(mem[at], 1);
+	child_done(child);
+}
+
+TEST_F(kept, tight_kept)
+{
+	struct child child;
+	bool well;
+
+	ASSERT_TRUE(write_text(POLICY, "pressure"));
+	ASSERT_TRUE(group_make(""));
+	ASSERT_TRUE(group_write("", "memory.max", "8M"));
+	group_write("", "memory.swap.max", "0");
+	ASSERT_TRUE(child_start(&child, want_room_job, NULL));
+	well = child_wait(&child);
+	child_end(&child);
+	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed",
+	       unmap_stat("tables_freed") - self->freed,
+	       read_field(GROUPS "/memory.events", "max "),
+	       read_field(GROUPS "/memory.events", "oom_kill "));
+	EXPECT_TRUE(well);
+	group_remove("");
+}
+
 /* Many groups of many processes, all of which have kept tables. */
 
 struct many {
@@ -633,6 +684,170 @@ TEST_F_TIMEOUT(crowds, many, TIME_LIMIT)
 	/* Where instructions are the clock; elsewhere it hangs on what else the machine does. */
 	if (getenv("KEPT_PROCESSES"))
 		EXPECT_GT(alone * 5 / 4, beside);
+}
+
+/*
+ * A victim with memory in many page tables, and a task of another group of processor time,
+ * which reclaims that memory.  The victim has a thread that measures.
+ */
+
+#define VICTIM_TABLES	512L
+#define VICTIM_LEN	(VICTIM_TABLES * PMD)
+#define DECADES		7	/* below 10 us, 100 us, ... */
+
+struct latency {
+	long nr[DECADES];
+	double longest;		/* seconds */
+	bool stop;
+};
+
+struct victim {
+	struct latency *latency;	/* shared with who looks at it */
+	char *mem;
+};
+
+static void note_latency(struct latency *l, double seconds)
+{
+	double bound = 1e-5;
+	int i;
+
+	for (i = 0; i < DECADES - 1 && seconds >= bound; i++)
+		bound *= 10;
+	l->nr[i]++;
+	l->longest = seconds > l->longest ? seconds : l->longest;
+}
+
+/* Of a kind that does not become one with its neighbours, whose anon_vma it would lock. */
+static void *map_and_unmap(void *arg)
+{
+	struct victim *victim = arg;
+	double began;
+	void *mem;
+
+	while (!READ_ONCE(victim->latency->stop)) {
+		began = now();
+		mem = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(mem, PAGE);
+		note_latency(victim->latency, now() - began);
+		usleep(500);
+	}
+	return NULL;
+}
+
+/* Fills tables with memory that reclaim drops, or empties them itself. */
+static void victim_job(struct child *child, void *arg)
+{
+	struct victim *victim = arg;
+	bool eager = !switch_has(UNMAP_TABLES) || !kept_by_policy();
+	pthread_t thread;
+
+	use_cpu(0);
+	if (!group_enter("/victim", getpid()) ||
+	    pthread_create(&thread, NULL, map_and_unmap, victim))
+		_exit(1);
+	victim->mem = map_tables(VICTIM_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	child_says_done(child);
+	while (!READ_ONCE(victim->latency->stop)) {
+		fill_tables(victim->mem, VICTIM_LEN);
+		madvise(victim->mem, VICTIM_LEN, eager ? MADV_FREE : MADV_DONTNEED);
+		usleep(100000);
+	}
+	pthread_join(thread, NULL);
+	child_says_done(child);
+}
+
+static void reclaim_job(struct child *child, void *arg)
+{
+	use_cpu(1);
+	if (!group_enter("/throttled", getpid()))
+		_exit(1);
+	child_says_done(child);
+	for (;;) {
+		group_write("/victim", "memory.reclaim", "4M swappiness=0");
+		/* Beside others' tables, it wants those of its own. */
+		sched_yield();
+	}
+}
+
+static bool measure(struct latency *l, double seconds)
+{
+	struct victim victim = { .latency = l };
+	struct child child, other;
+
+	memset(l, 0, sizeof(*l));
+	CHECK(child_start(&child, victim_job, &victim) && child_wait(&child));
+	CHECK(child_start(&other, reclaim_job, NULL) && child_wait(&other));
+	usleep(seconds * 1e6);
+	WRITE_ONCE(l->stop, true);
+	/* Whoever holds the victim's lock may take seconds to let it go. */
+	CHECK(child_wait(&child));
+	child_end(&other);
+	child_end(&child);
+	return true;
+}
+
+static void show_latency(struct __test_metadata *_metadata, const char *name,
+			 const struct latency *l)
+{
+	char line[160];
+	int len = 0;
+
+	for (int i = 0; i < DECADES; i++)
+		len += snprintf(line + len, sizeof(line) - len, " %ld", l->nr[i]);
+	TH_LOG("%s: longest %.1f ms; below 10 us, 100 us, ...:%s", name, l->longest * 1e3, line);
+}
+
+FIXTURE(throttled) {
+	struct latency *on, *off;
+};
+
+FIXTURE_VARIANT(throttled) {
+	const char *policy;
+};
+
+FIXTURE_VARIANT_ADD(throttled, eager) { .policy = "eager" };
+FIXTURE_VARIANT_ADD(throttled, pressure) { .policy = "pressure" };
+
+FIXTURE_SETUP(throttled)
+{
+	const char *missing = set_up(variant->policy);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	if (!groups_make("+cpu +memory"))
+		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
+	ASSERT_TRUE(group_make("/victim"));
+	ASSERT_TRUE(group_make("/throttled"));
+	ASSERT_TRUE(group_write("/throttled", "cpu.max", "1000 100000"));
+	self->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->on);
+	self->off = self->on + 1;
+	/* What takes long on real machines does here, too. */
+	write_text(WINDOW, "1000");
+}
+
+FIXTURE_TEARDOWN(throttled)
+{
+	write_text(WINDOW, "0");
+	munmap(self->on, PAGE);
+	group_remove("/victim");
+	group_remove("/throttled");
+	group_remove("");
+	tear_down();
+}
+
+TEST_F_TIMEOUT(throttled, throttled, TIME_LIMIT)
+{
+	double seconds = number("KEPT_SECONDS", 8);
+
+	EXPECT_TRUE(measure(self->on, seconds));
+	ASSERT_TRUE(switch_all(false));
+	EXPECT_TRUE(measure(self->off, seconds));
+	show_latency(_metadata, "given back", self->on);
+	show_latency(_metadata, "not", self->off);
+	EXPECT_GT(2 * self->off->longest + 0.1, self->on->longest);
 }
 
 TEST_HARNESS_MAIN
