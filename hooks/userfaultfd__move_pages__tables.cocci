@@ -2,7 +2,8 @@
 /// Give back the page tables that UFFDIO_MOVE leaves empty.
 ///
 /// Target:   mm/userfaultfd.c, move_pages()
-/// Why here: the whole range is done, and its VMA is not locked any more.
+/// Why here: the whole range is done, and its VMA is still locked: it cannot go, nor can
+///           free_pgtables() come for the tables.
 /// Missing:  the source's tables stay until it is unmapped.
 
 @initialize:python@
@@ -20,9 +21,9 @@ position p;
 @@
 move_pages(...) {
 <...
-  uffd_move_unlock@p(dst_vma, src_vma);
 + if (moved)
-+ 	unmap_tables_left(mm, src_start, src_start + moved);
++ 	unmap_tables_left(src_vma, src_start, src_start + moved);
+  uffd_move_unlock@p(dst_vma, src_vma);
 ...>
 }
 

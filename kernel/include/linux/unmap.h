@@ -93,7 +93,7 @@ spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml);
 
 void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 			unsigned long end);
-void unmap_tables_left(struct mm_struct *mm, unsigned long start,
+void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
 		       unsigned long end);
 void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
 void unmap_tables_sweep_emptied(void);
@@ -156,8 +156,8 @@ static inline void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 {
 }
 
-static inline void unmap_tables_left(struct mm_struct *mm, unsigned long start,
-				     unsigned long end)
+static inline void unmap_tables_left(struct vm_area_struct *vma,
+				     unsigned long start, unsigned long end)
 {
 }
 

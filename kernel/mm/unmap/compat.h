@@ -6,9 +6,11 @@
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
 
+#include <linux/list_lru.h>
+#include <linux/memcontrol.h>
+#include <linux/minmax.h>
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
-#include <linux/shrinker.h>
 #include <linux/unmap.h>
 
 #include "arch.h"
@@ -46,14 +48,53 @@ static inline unsigned long compat_charge(const struct folio *folio)
 #endif
 }
 
-/* Shrinkers have no number of their own where there are no memory control groups. */
-static inline int compat_shrinker_id(const struct shrinker *shrinker)
+/*
+ * How many pages may still be charged to an mm's control group and those above it: like
+ * mem_cgroup_margin(), which is static.
+ */
+static inline long compat_memcg_room(struct mm_struct *mm)
 {
+	long room = LONG_MAX;
 #ifdef CONFIG_MEMCG
-	return shrinker->id;
-#else
-	return 0;
+	struct mem_cgroup *own = get_mem_cgroup_from_mm(mm), *memcg;
+
+	for (memcg = own; memcg; memcg = parent_mem_cgroup(memcg))
+		room = min(room, (long)READ_ONCE(memcg->memory.max) -
+				 (long)page_counter_read(&memcg->memory));
+	mem_cgroup_put(own);
 #endif
+	return room;
+}
+
+/*
+ * In 7.3 a list_lru's callback is not handed the lock, which is a single list's there.
+ * Drop when 6.12 goes: it is list_lru_shrink_walk() then.
+ */
+struct compat_lru_walk {
+	enum lru_status (*isolate)(struct list_head *item,
+				   struct list_lru_one *list, void *arg);
+	void *arg;
+};
+
+static inline enum lru_status compat_lru_isolate(struct list_head *item,
+						 struct list_lru_one *list,
+						 spinlock_t *lock, void *arg)
+{
+	struct compat_lru_walk *walk = arg;
+
+	return walk->isolate(item, list, walk->arg);
+}
+
+static inline unsigned long
+compat_list_lru_shrink_walk(struct list_lru *lru, struct shrink_control *sc,
+			    enum lru_status (*isolate)(struct list_head *item,
+						       struct list_lru_one *list,
+						       void *arg),
+			    void *arg)
+{
+	struct compat_lru_walk walk = { .isolate = isolate, .arg = arg };
+
+	return list_lru_shrink_walk(lru, sc, compat_lru_isolate, &walk);
 }
 
 #endif /* __MM_UNMAP_COMPAT_H */

@@ -231,12 +231,14 @@ static void free_chain(struct rcu_head *head)
 {
 	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
 	struct ptdesc *next;
+	long nr = 0;
 
-	for (; table; table = next) {
+	for (; table; table = next, nr++) {
 		next = unchain(table);
 		VM_WARN_ON_ONCE(any_used(ptdesc_address(table)) != PTRS_PER_PTE);
 		pte_free(NULL, ptdesc_page(table));
 	}
+	unmap_tables_wait(-nr);
 }
 
 /* One callback for all of them; so much memory does not wait for RCU to be idle (RCU_LAZY). */
@@ -249,6 +251,7 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 	for (i = 0; i < nr; i++)
 		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
+	unmap_tables_wait(nr);
 	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
 		free_chain(&gone->pt_rcu_head);
 	else
@@ -345,7 +348,7 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
  */
 void unmap_tables_finish(struct table_batch *batch)
 {
-	if (unmap_tables_eager())
+	if (unmap_tables_eager() && unmap_tables_have_room(batch->vma->vm_mm))
 		unmap_tables_free(batch, 0);
 	else
 		write_down(batch);

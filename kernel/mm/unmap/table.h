@@ -116,7 +116,11 @@ static inline void unmap_tables_settle(struct table_batch *batch)
 /* table_readers.c */
 void unmap_table_set_gone(pte_t *table);
 
-/* tables_kept.c */
+/* tables_waiting.c */
+void unmap_tables_wait(long nr);
+bool unmap_tables_have_room(struct mm_struct *mm);
+
+/* tables_kept.c, tables_worker.c */
 bool unmap_tables_eager(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kept page tables are given back when memory is short: of all processes, or of a control
+ * group that is at its limit.
+ *
+ * Records are in the lists of the group that the mm belonged to when it emptied the
+ * tables (list_lru): reclaim of that group finds them wherever the process is now, and if
+ * the group has gone, reclaim of its parent.  How many there are is known without a look
+ * at any of them.
+ *
+ * Page tables are charged as kernel memory: where that is not (cgroup.memory=nokmem),
+ * reclaim of a group does not ask us.
+ */
+#include <linux/init.h>
+#include <linux/list_lru.h>
+#include <linux/memcontrol.h>
+#include <linux/shrinker.h>
+#include <linux/swap.h>
+
+#include "internal.h"
+#include "table.h"
+#include "tables_kept.h"
+
+static struct list_lru lists;
+
+/*
+ * Page-table locks may be held.  False: there is no memory for the group's list, or it is
+ * too early for any.
+ */
+bool unmap_kept_list(struct kept *record)
+{
+	if (unlikely(!lists.node))
+		return false;
+	if (record->memcg &&
+	    memcg_list_lru_alloc(record->memcg, &lists, GFP_NOWAIT | __GFP_NOWARN |
+							__GFP_NOMEMALLOC))
+		return false;
+	return list_lru_add(&lists, &record->lru, record->nid, record->memcg);
+}
+
+void unmap_kept_unlist(struct kept *record)
+{
+	list_lru_del(&lists, &record->lru, record->nid, record->memcg);
+}
+
+/*
+ * Half of what is counted is asked for, rounded down: a single record must not count as
+ * one.  Switched off, they stay where they are.
+ */
+static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned long nr = list_lru_shrink_count(&lists, sc);
+
+	if (!nr)
+		return SHRINK_EMPTY;
+	return unmap_tables_enabled() ? nr + (nr == 1) : 0;
+}
+
+/* @arg: where to put it. */
+static enum lru_status isolate(struct list_head *item, struct list_lru_one *list,
+			       void *arg)
+{
+	struct kept *record = container_of(item, struct kept, lru);
+	struct kept **taken = arg;
+
+	if (!unmap_kept_try_take(record))
+		return LRU_ROTATE;
+	list_lru_isolate(list, item);
+	*taken = record;
+	return LRU_REMOVED;
+}
+
+/* A record once begun is done: walking it costs the same for one table as for all. */
+static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
+{
+	struct kept *record = NULL;
+	unsigned int freed;
+
+	sc->nr_to_scan = 1;
+	sc->nr_scanned = 1;
+	compat_list_lru_shrink_walk(&lists, sc, isolate, &record);
+	if (!record)
+		return 0;
+	freed = unmap_kept_sweep(record, KEEP_AGE);
+	if (freed)
+		unmap_tables_await_room(record->mm);
+	if (places_left(&record->places))
+		unmap_kept_put_back(record);
+	else
+		unmap_kept_drop(record);
+	unmap_tables_wake_worker();
+	mm_account_reclaimed_pages(freed);
+	return freed;
+}
+
+static int __init unmap_tables_init(void)
+{
+	struct shrinker *shrinker;
+	int err;
+
+	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE | SHRINKER_NUMA_AWARE,
+				  "unmap-tables");
+	if (!shrinker)
+		return -ENOMEM;
+	err = list_lru_init_memcg(&lists, shrinker);
+	if (err) {
+		shrinker_free(shrinker);
+		return err;
+	}
+	shrinker->count_objects = count_tables;
+	shrinker->scan_objects = scan_tables;
+	/* Nothing has to be read or written to make them again. */
+	shrinker->seeks = 0;
+	shrinker->batch = 1;
+	shrinker_register(shrinker);
+	return 0;
+}
+core_initcall(unmap_tables_init);

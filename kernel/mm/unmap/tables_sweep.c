@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Looking for empty page tables, to give them back: in ranges, and where records say
+ * that there were some.
+ *
+ * Who sweeps an mm that is not its own holds a lock that others may want more urgently,
+ * and may have a lower priority than they, or little time of the processor (cpu.max).  So
+ * the mmap lock is only ever tried for, given up as soon as somebody waits for it, and
+ * never held by a task that is not running.
+ */
+#include <linux/fs.h>
+#include <linux/mmap_lock.h>
+#include <linux/oom.h>
+#include <linux/pagewalk.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+#include "table.h"
+#include "tables_kept.h"
+
+/* How many tables are looked at before the mmap lock is let go of. */
+#define STEP	(2 * TABLE_BATCH)
+
+/**
+ * struct sweep - one pass over parts of an mm
+ * @batch: tables that look empty
+ * @policy: do as the policy says; otherwise they are given back now
+ * @lent: the mmap lock is another's, who may want it back
+ * @age: spare those that have not been empty for so many ticks
+ * @looked: how many places were looked at in this step
+ * @freed: how many tables were given back
+ * @stop: where the walk ended early
+ * @spared: those that looked empty and were not given back
+ */
+struct sweep {
+	struct table_batch batch;
+	bool policy, lent;
+	unsigned long age;
+	unsigned int looked, freed;
+	unsigned long stop;
+	struct places spared;
+};
+
+static void sweep_batch(struct sweep *s)
+{
+	struct table_batch *batch = &s->batch;
+	unsigned int nr = hweight_long(batch->noted), freed;
+	unsigned long start, end;
+
+	if (!nr)
+		return;
+	if (s->policy) {
+		unmap_tables_finish(batch);
+		return;
+	}
+	start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
+	end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
+	freed = unmap_tables_free(batch, s->age);
+	s->freed += freed;
+	if (s->age && freed < nr)
+		unmap_places_add(&s->spared, start, end, nr);
+}
+
+/* One look, without a lock: it is only to find out whether to lock at all. */
+static bool looks_empty(pmd_t *pmd, unsigned long addr)
+{
+	pte_t *table = pte_offset_map(pmd, addr & PMD_MASK);
+	bool empty;
+
+	if (!table)
+		return false;
+	empty = pte_none(ptep_get_lockless(table + unmap_table_watched(table)));
+	pte_unmap(table);
+	return empty;
+}
+
+static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
+			unsigned long addr)
+{
+	if (!looks_empty(pmd, addr))
+		return;
+	if (!unmap_tables_fit(&s->batch, addr))
+		sweep_batch(s);
+	s->batch.vma = vma;
+	unmap_tables_note(&s->batch, pmd, addr);
+}
+
+static bool step_is_over(struct sweep *s, struct mm_struct *mm)
+{
+	s->looked++;
+	return need_resched() ||
+	       (s->lent && (s->looked >= STEP || mmap_lock_is_contended(mm)));
+}
+
+/* Where the walk goes on in the next step, if it ends here. */
+static int end_step(struct mm_walk *walk, unsigned long next)
+{
+	struct sweep *s = walk->private;
+
+	s->stop = next;
+	return step_is_over(s, walk->mm);
+}
+
+static int sweep_pmd(pmd_t *pmd, unsigned long addr, unsigned long next,
+		     struct mm_walk *walk)
+{
+	sweep_table(walk->private, walk->vma, pmd, addr);
+	return end_step(walk, next);
+}
+
+static int sweep_hole(unsigned long addr, unsigned long next, int depth,
+		      struct mm_walk *walk)
+{
+	return end_step(walk, next);
+}
+
+/* The walk would split what is huge. */
+static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
+		     struct mm_walk *walk)
+{
+	if (pud_leaf(*pud) || pud_devmap(*pud))
+		walk->action = ACTION_CONTINUE;
+	return 0;
+}
+
+/* Mappings of devices have page tables as well. */
+static int sweep_vma(unsigned long start, unsigned long end, struct mm_walk *walk)
+{
+	return is_vm_hugetlb_page(walk->vma);
+}
+
+static const struct mm_walk_ops sweep_ops = {
+	.pud_entry = sweep_pud,
+	.pmd_entry = sweep_pmd,
+	.pte_hole = sweep_hole,
+	.test_walk = sweep_vma,
+	.walk_lock = PGWALK_RDLOCK,
+};
+
+/* The mmap lock is held.  Returns where it stopped: at @end, or when the step is over. */
+static unsigned long sweep_part(struct sweep *s, struct mm_struct *mm,
+				unsigned long start, unsigned long end)
+{
+	return walk_page_range(mm, start, end, &sweep_ops, s) > 0 ? s->stop : end;
+}
+
+/* mm_find_pmd() does not expect what is larger than a PMD. */
+static bool may_be_huge(const struct vm_area_struct *vma)
+{
+	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
+}
+
+/* A single table; one without a VMA may be free_pgtables()'s already. */
+static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	pmd_t *pmd;
+
+	vma = find_vma_intersection(mm, addr, addr + PMD_SIZE);
+	if (!vma || is_vm_hugetlb_page(vma))
+		return;
+	if (may_be_huge(vma)) {
+		sweep_part(s, mm, addr, addr + PMD_SIZE);
+		return;
+	}
+	pmd = mm_find_pmd(mm, addr);
+	if (pmd)
+		sweep_table(s, vma, pmd, addr);
+}
+
+/**
+ * unmap_tables_sweep - give back the empty tables of a range
+ * @mm: its mmap lock is held, and on return
+ * @start: where the range begins; tables that reach into it are looked at
+ * @end: its end
+ *
+ * For stock code that clears entries itself.  The policy may be to keep them.
+ */
+void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
+			unsigned long end)
+{
+	struct sweep s = { .policy = true, .batch.mmap_locked = true };
+
+	while (unmap_tables_enabled() && start < end) {
+		start = sweep_part(&s, mm, start, end);
+		sweep_batch(&s);
+		cond_resched();
+	}
+}
+
+/**
+ * unmap_tables_left - the same, where the mmap lock need not be held
+ * @vma: overlaps the range; it is locked, for reading at least
+ * @start: where the range begins
+ * @end: its end
+ *
+ * If no table looks empty no lock is taken.
+ */
+void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
+		       unsigned long end)
+{
+	struct table_batch batch;
+	unsigned long addr;
+	pmd_t *pmd;
+
+	if (!unmap_tables_enabled())
+		return;
+	unmap_tables_begin(&batch, vma, NULL);
+	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
+		pmd = mm_find_pmd(vma->vm_mm, addr);
+		if (!pmd || !looks_empty(pmd, addr))
+			continue;
+		unmap_tables_room(&batch, addr);
+		unmap_tables_note(&batch, pmd, addr);
+	}
+	unmap_tables_settle(&batch);
+}
+
+static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p)
+{
+	bool over = false;
+
+	while (p->nr_places && !over) {
+		sweep_place(s, mm, p->place[--p->nr_places]);
+		over = step_is_over(s, mm);
+	}
+	if (p->end && !over)
+		p->start = sweep_part(s, mm, p->start, p->end);
+	if (p->start >= p->end) {
+		p->start = 0;
+		p->end = 0;
+	}
+	sweep_batch(s);
+}
+
+/*
+ * With the mmap lock of another the task stays where it is: nobody who is to run first
+ * keeps it from letting go.
+ */
+static void stay(bool here)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
+	if (here)
+		preempt_disable();
+	else
+		preempt_enable();
+}
+
+/* False if the mmap lock is not to be had. */
+static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
+{
+	bool locked;
+
+	s->looked = 0;
+	stay(true);
+	locked = mmap_read_trylock(mm);
+	/* An mm whose fork() failed halfway has VMAs that are not its own. */
+	if (locked && check_stable_address_space(mm))
+		memset(p, 0, sizeof(*p));
+	else if (locked)
+		sweep_places(s, mm, p);
+	if (locked)
+		mmap_read_unlock(mm);
+	stay(false);
+	return locked;
+}
+
+/**
+ * unmap_kept_sweep - give back the tables of a record that are still empty
+ * @record: the caller has taken it; what it could not look at, or spared, is left in it
+ * @age: spare those that have not been empty for so many ticks
+ *
+ * The mmap lock is tried for, and dropped whenever others should run or want it.
+ *
+ * Return: how many were given back.
+ */
+unsigned int unmap_kept_sweep(struct kept *record, unsigned long age)
+{
+	struct sweep s = { .lent = true, .age = age, .batch.mmap_locked = true };
+	struct places *p = &record->places;
+
+	while (places_left(p) && sweep_step(&s, record->mm, p))
+		cond_resched();
+	unmap_places_copy(p, &s.spared);
+	return s.freed;
+}
