@@ -38,6 +38,7 @@ struct mmu_gather;
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address it translates
  * @noted: a bit for each table that was seen empty
+ * @whole: of those, one for each that one MADV_DONTNEED has emptied alone
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -45,6 +46,7 @@ struct table_batch {
 	pmd_t *pmd;
 	unsigned long addr;
 	unsigned long noted;
+	unsigned long whole;
 };
 
 static inline void unmap_tables_begin(struct table_batch *batch,
@@ -54,6 +56,7 @@ static inline void unmap_tables_begin(struct table_batch *batch,
 	batch->vma = vma;
 	batch->tlb = tlb;
 	batch->noted = 0;
+	batch->whole = 0;
 }
 
 #ifdef CONFIG_UNMAP_TABLES
@@ -100,6 +103,12 @@ static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
 	batch->noted |= BIT(i);
 }
 
+/* As stock kernels do that give tables back: such a one leaves no mark (law 11). */
+static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
+{
+	batch->whole |= BIT((addr >> PMD_SHIFT) % TABLE_BATCH);
+}
+
 unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age);
 void unmap_tables_finish(struct table_batch *batch);
 
@@ -115,6 +124,7 @@ void unmap_table_set_gone(pte_t *table);
 
 /* tables_kept.c */
 bool unmap_tables_eager(void);
+bool unmap_tables_mark(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);
 void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr);
@@ -141,6 +151,10 @@ static inline bool unmap_tables_fit(const struct table_batch *batch,
 
 static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
 				     unsigned long addr)
+{
+}
+
+static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
 {
 }
 

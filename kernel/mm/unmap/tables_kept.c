@@ -38,12 +38,14 @@
 
 enum tables_policy {
 	TABLES_EAGER,		/* given back at once */
+	TABLES_HUGE,		/* the same, and huge pages may come back (law 11) */
 	TABLES_PRESSURE,	/* kept until memory is short */
 	NR_TABLES_POLICIES,
 };
 
 static const char * const policy_names[NR_TABLES_POLICIES] = {
 	[TABLES_EAGER]		= "eager",
+	[TABLES_HUGE]		= "huge",
 	[TABLES_PRESSURE]	= "pressure",
 };
 
@@ -634,7 +636,13 @@ core_initcall(unmap_tables_init);
 /* Whether empty tables are given back at once. */
 bool unmap_tables_eager(void)
 {
-	return READ_ONCE(policy) == TABLES_EAGER;
+	return READ_ONCE(policy) != TABLES_PRESSURE;
+}
+
+/* Law 11: whether they leave a mark. */
+bool unmap_tables_mark(void)
+{
+	return READ_ONCE(policy) != TABLES_HUGE;
 }
 
 /* All policies, the one in force in brackets.  Returns the length of the text. */
