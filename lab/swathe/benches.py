@@ -119,6 +119,19 @@ BENCHES = (
         seconds=3,
     ),
     Bench(
+        "thp_refault",
+        "128 MiB purged in pieces and used again with huge pages, by size of the pieces",
+        (
+            "4K", "64K", "2M", "unaligned", "shmem",
+            "64K-never", "64K-madvise", "64K-huge", "64K-pressure",
+        ),
+        "the first filling and purging, reading RSS",
+        clears=True,
+        sized=True,
+        guests=2,
+        seconds=2,
+    ),
+    Bench(
         "migrate",
         "move_pages() of 128 MiB to another memory node and back, by folio size",
         ("64K", "1024K", "2048K", "file"),

@@ -60,6 +60,10 @@
  * 10. Switched off, all that remains of us is one static branch per entry
  *    point, and the stock code behind it.
  *
+ * 11. No surprise.  What a later fault gets is what it would have got from a page table
+ *    that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED
+ *    took all that the table mapped.  unmap_pmd_unhook() asserts that the mark is none.
+ *
  * (The numbers are those of Documentation/mm/unmap.rst, which also has the
  * laws for what is not built yet.)
  */
