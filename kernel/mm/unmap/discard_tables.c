@@ -76,8 +76,9 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 }
 
 /*
- * One MADV_DONTNEED, which alone has no details, from @start on takes all that the PMD at
- * @addr stands for: what is touched there next may be huge (law 11).
+ * One MADV_DONTNEED from @start on takes all that the PMD at @addr stands for: what is
+ * touched there next may be huge (law 11).  Of others who come without details, drivers and
+ * the OOM reaper, nobody will mind.
  */
 static bool takes_all(const struct discard *d, unsigned long start, unsigned long addr,
 		      unsigned long next)
