@@ -37,6 +37,8 @@ OTHERS = {
     "table_flush": "tables -t flushed",
     # Who is late by less than a grace period is seldom met; that there is one can be counted.
     "table_rcu": "tables -t deferred",
+    # What comes is right, but more than was asked for.
+    "table_mark": "tables_thp -t pieces_64K",
     # Whoever comes late must meet a table that goes: a race with that one thing in it.
     "table_late": "tables -t moves_anon",
     "table_missed": "tables -t uffd_fills",

@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/rmap.h>
+#include <linux/unmap_mark.h>
 
 #ifdef CONFIG_UNMAP
 /*

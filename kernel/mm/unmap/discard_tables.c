@@ -82,6 +82,8 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
 		return;
 	unmap_tables_note(d->tables, pmd, addr);
+	if (d->whole)
+		unmap_tables_note_whole(d->tables, addr);
 }
 
 /*
@@ -109,6 +111,17 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 	return false;
 }
 
+/*
+ * One MADV_DONTNEED from @start on takes all that the PMD at @addr stands for: what is
+ * touched there next may be huge (law 11).
+ */
+static bool takes_all(const struct discard *d, unsigned long start, unsigned long addr,
+		      unsigned long next)
+{
+	return zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED) &&
+	       start <= (addr & PMD_MASK) && !(next & ~PMD_MASK);
+}
+
 /* Whether there is a table whose entries are to be looked at. */
 static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 		      unsigned long next)
@@ -120,6 +133,8 @@ static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 			return false;
 	} else if (pmd_none(pmdval)) {
 		wait_for_huge(d, pmd, addr, next);
+		if (d->whole)
+			unmap_pmd_forget(d->tlb->mm, pmd);
 	}
 	return !pmd_none(pmdp_get_lockless(pmd));
 }
@@ -162,7 +177,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	struct discard d __uninitialized;
 	struct table_batch batch;
 	pmd_t *pmd = pmd_offset(pud, addr);
-	unsigned long next;
+	unsigned long start = addr, next;
 
 	d.tlb = tlb;
 	d.vma = vma;
@@ -171,6 +186,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	batch.mmap_locked = mmap_locked(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
+		d.whole = takes_all(&d, start, addr, next);
 		if (has_table(&d, pmd, addr, next))
 			addr = discard_table(&d, &batch, pmd, addr, next);
 		else

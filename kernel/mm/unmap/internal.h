@@ -61,6 +61,10 @@
  * 10. Switched off, all that remains of us is one static branch per entry
  *    point, and the stock code behind it.
  *
+ * 11. No surprise.  What a later fault gets is what it would have got from a page table
+ *    that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED
+ *    took all that the table mapped.  unmap_pmd_unhook() asserts that the mark is none.
+ *
  * (The numbers are those of Documentation/mm/unmap.rst, which also has the
  * laws for what is not built yet.)
  */
@@ -209,6 +213,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_TABLE_RCU,	/* tables are freed at once */
 	UNMAP_SABOTAGE_TABLE_LATE,	/* who comes late takes a table for there */
 	UNMAP_SABOTAGE_TABLE_MISSED,	/* who finds none does not look again */
+	UNMAP_SABOTAGE_TABLE_MARK,	/* a table leaves no mark */
 	UNMAP_SABOTAGE_DIRTY,		/* a discarded file folio stays clean */
 	UNMAP_SABOTAGE_ZAP_BOUNDS,	/* a run goes an entry past its stretch */
 	UNMAP_SABOTAGE_ZAP_COUNT,	/* a run's last page stays in rmap */

@@ -113,12 +113,12 @@ static bool proven_empty(pte_t *table)
 }
 
 /* True: the PMD is none now, and the table marked for those who come late. */
-static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age)
+static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age, bool mark)
 {
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
 	unmap_sabotage_window();	/* for readers who will find it gone */
-	pmd_clear(pmd);
+	unmap_pmd_unhook(pmd, mark);
 	unmap_table_set_gone(table);
 	return true;
 }
@@ -143,7 +143,7 @@ static struct ptdesc *unchain(struct ptdesc *table)
 
 /* PMD lock held; the table's lock is taken and dropped. */
 static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
-			    unsigned long age, struct ptdesc **gone)
+			    unsigned long age, bool mark, struct ptdesc **gone)
 {
 	spinlock_t *ptl = unmap_lockptr(mm, pmd, pml);
 	pte_t *table;
@@ -154,7 +154,7 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
-	done = unhook(pmd, table, age);
+	done = unhook(pmd, table, age, mark);
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
@@ -258,6 +258,12 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 		call_rcu_hurry(&gone->pt_rcu_head, free_chain);
 }
 
+/* Law 11. */
+static bool leaves_mark(const struct table_batch *batch, unsigned int i)
+{
+	return unmap_tables_mark() && !(batch->whole & BIT(i));
+}
+
 /* PMD lock @pml held.  What was unhooked is in @gone, and forgotten by all TLBs. */
 static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
 				 unsigned long age, struct ptdesc **gone)
@@ -268,7 +274,8 @@ static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
-		if (!lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age, gone))
+		if (!lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age,
+				     leaves_mark(batch, i), gone))
 			continue;
 		start = min(start, addr);
 		end = addr + PMD_SIZE;
@@ -302,6 +309,7 @@ static void write_down(struct table_batch *batch)
 
 	unmap_tables_keep(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
 	batch->noted = 0;
+	batch->whole = 0;
 }
 
 /**
@@ -336,6 +344,7 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	if (!locked)
 		write_down(batch);
 	batch->noted = 0;
+	batch->whole = 0;
 	free_gone(mm, gone, nr);
 	return nr;
 }

@@ -39,6 +39,7 @@ struct mmu_gather;
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address it translates
  * @noted: a bit for each table that was seen empty
+ * @whole: of those, one for each that one MADV_DONTNEED has emptied alone
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -47,6 +48,7 @@ struct table_batch {
 	pmd_t *pmd;
 	unsigned long addr;
 	unsigned long noted;
+	unsigned long whole;
 };
 
 static inline void unmap_tables_begin(struct table_batch *batch,
@@ -57,6 +59,7 @@ static inline void unmap_tables_begin(struct table_batch *batch,
 	batch->tlb = tlb;
 	batch->mmap_locked = false;
 	batch->noted = 0;
+	batch->whole = 0;
 }
 
 #ifdef CONFIG_UNMAP_TABLES
@@ -103,6 +106,12 @@ static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
 	batch->noted |= BIT(i);
 }
 
+/* As stock kernels do that give tables back: such a one leaves no mark (law 11). */
+static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
+{
+	batch->whole |= BIT((addr >> PMD_SHIFT) % TABLE_BATCH);
+}
+
 unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age);
 void unmap_tables_finish(struct table_batch *batch);
 
@@ -122,6 +131,7 @@ bool unmap_tables_have_room(struct mm_struct *mm);
 
 /* tables_kept.c, tables_worker.c */
 bool unmap_tables_eager(void);
+bool unmap_tables_mark(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);
 void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr);
@@ -148,6 +158,10 @@ static inline bool unmap_tables_fit(const struct table_batch *batch,
 
 static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
 				     unsigned long addr)
+{
+}
+
+static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
 {
 }
 

@@ -2,7 +2,7 @@
 /*
  * The policy, and who gives back at once what was written down.
  *
- * With the policy "eager", a task that has emptied tables of its own process gives them
+ * With the policies "eager" and "huge", a task that has emptied tables of its own process gives them
  * back itself (unmap_flush_and_sweep(), unmap_tables_sweep_emptied()).  Those of others,
  * and those whose mmap lock it could not have, are a worker's: reclaim may be done by a
  * task that hardly runs, and that is not to hold up those whose memory it takes.
@@ -27,12 +27,14 @@
 
 enum tables_policy {
 	TABLES_EAGER,		/* given back at once */
+	TABLES_HUGE,		/* the same, and huge pages may come back (law 11) */
 	TABLES_PRESSURE,	/* kept until memory is short */
 	NR_TABLES_POLICIES,
 };
 
 static const char * const policy_names[NR_TABLES_POLICIES] = {
 	[TABLES_EAGER]		= "eager",
+	[TABLES_HUGE]		= "huge",
 	[TABLES_PRESSURE]	= "pressure",
 };
 
@@ -41,7 +43,13 @@ static enum tables_policy policy = TABLES_EAGER;
 /* Whether empty tables are given back at once. */
 bool unmap_tables_eager(void)
 {
-	return READ_ONCE(policy) == TABLES_EAGER;
+	return READ_ONCE(policy) != TABLES_PRESSURE;
+}
+
+/* Law 11: whether they leave a mark. */
+bool unmap_tables_mark(void)
+{
+	return READ_ONCE(policy) != TABLES_HUGE;
 }
 
 /* What is left is tried for again, less and less often if it is all that there was. */

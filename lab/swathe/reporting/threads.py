@@ -14,6 +14,9 @@ METRICS = {
     "per_fault": "A page fault",
     "per_table": "A page table, allocated and left or freed",
     "vmpte_after": "Page tables afterwards (VmPTE)",
+    "rss": "Memory after one touch in each 2 MiB (RSS)",
+    "refill": "Filling all of it again",
+    "repurge": "Purging it again",
 }
 
 
@@ -110,6 +113,10 @@ THREADS = (
             Part(
                 "multifault", "What a page fault pays", "All faults",
                 ("per_fault", "per_table"), ("per_fault", "per_table"),
+            ),
+            Part(
+                "thp_refault", "Huge pages where tables were", "Touching a page in each 2 MiB",
+                ("rss", "vmpte_after", MAIN_METRIC, "refill", "repurge"), ("rss",),
             ),
         ),
         (("ptetables", "dontneed-2M", "vmpte_after"), ("multifault", "1", "per_fault")),

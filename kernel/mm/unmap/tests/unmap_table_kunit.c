@@ -302,6 +302,44 @@ static void unmap_table_batch_fills(struct kunit *test)
 	}
 }
 
+/* Law 11: none for all who look, and whatever comes takes its place. */
+static void unmap_table_leaves_mark(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	pmd_t *pmd = t->pmds, *child = t->pmds + 1;
+
+	if (!unmap_pmd_marked(unmap_marked_pmd()))
+		kunit_skip(test, "no bit for it in this architecture's PMDs");
+	pmd_populate_kernel(&init_mm, pmd, t->table);
+	KUNIT_EXPECT_FALSE(test, unmap_pmd_untouched(*pmd));
+	unmap_pmd_unhook(pmd, true);
+	KUNIT_EXPECT_TRUE(test, pmd_none(*pmd));
+	KUNIT_EXPECT_FALSE(test, pmd_present(*pmd) || pmd_leaf(*pmd));
+	KUNIT_EXPECT_TRUE(test, unmap_pmd_marked(*pmd));
+	KUNIT_EXPECT_FALSE(test, unmap_pmd_untouched(*pmd));
+
+	unmap_pmd_inherit(child, pmd);
+	KUNIT_EXPECT_TRUE(test, unmap_pmd_marked(*child));
+	pmd_populate_kernel(&init_mm, child, t->table);
+	KUNIT_EXPECT_FALSE(test, unmap_pmd_marked(*child));
+	KUNIT_EXPECT_TRUE(test, unmap_is_table(child));
+	unmap_pmd_inherit(child, pmd);
+	unmap_pmd_unmapped(child);
+	KUNIT_EXPECT_TRUE(test, unmap_is_table(child));
+
+	unmap_pmd_unmapped(pmd);
+	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(*pmd));
+}
+
+static void unmap_table_leaves_none(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+
+	pmd_populate_kernel(&init_mm, t->pmds, t->table);
+	unmap_pmd_unhook(t->pmds, false);
+	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(t->pmds[0]));
+}
+
 static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE_SLOW(unmap_table_says_empty_when_empty),
 	KUNIT_CASE_SLOW(unmap_table_survives_garbage),
@@ -309,6 +347,8 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_clearing_all_is_cheap),
 	KUNIT_CASE(unmap_table_batch_edges),
 	KUNIT_CASE(unmap_table_batch_fills),
+	KUNIT_CASE(unmap_table_leaves_mark),
+	KUNIT_CASE(unmap_table_leaves_none),
 	{}
 };
 

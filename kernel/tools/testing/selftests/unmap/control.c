@@ -7,7 +7,7 @@
  * accepts        0, 1, hexadecimal, y and n
  * refuses        anything else, with EINVAL and no effect
  * max_run        1 to 512, nothing else
- * tables_policy  eager or pressure, nothing else
+ * tables_policy  eager, huge or pressure, nothing else
  * run_of_one     with max_run 1 contents are right and every run has one entry
  * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
  * flipped        switching back and forth under reclaim loses nothing
@@ -158,13 +158,17 @@ TEST_F(control, tables_policy)
 	ASSERT_TRUE(read_text(POLICY, before, sizeof(before)));
 	EXPECT_EQ(0, write_error(POLICY, "pressure\n"));
 	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
-	EXPECT_STREQ("eager [pressure]\n", text);
+	EXPECT_STREQ("eager huge [pressure]\n", text);
+	EXPECT_EQ(0, write_error(POLICY, "huge"));
+	EXPECT_TRUE(read_text(POLICY, text, sizeof(text)));
+	EXPECT_STREQ("eager [huge] pressure\n", text);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(EINVAL, write_error(POLICY, bad[i]));
 	EXPECT_EQ(0, write_error(POLICY, "eager"));
 	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
-	EXPECT_STREQ("[eager] pressure\n", text);
-	write_error(POLICY, before[0] == '[' ? "eager" : "pressure");
+	EXPECT_STREQ("[eager] huge pressure\n", text);
+	write_error(POLICY, strstr(before, "[huge]") ? "huge" :
+			    before[0] == '[' ? "eager" : "pressure");
 }
 
 static char *lazyfree(void)

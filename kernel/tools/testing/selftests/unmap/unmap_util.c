@@ -373,6 +373,27 @@ long count_pages(const void *mem, size_t len, __u64 bits)
 	return found;
 }
 
+long smaps_kib(const void *mem, size_t len, const char *field)
+{
+	unsigned long first = (uintptr_t)mem, start, end;
+	FILE *file = fopen("/proc/self/smaps", "r");
+	bool within = false;
+	char line[256];
+	long sum = 0;
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			within = start < first + len && end > first;
+		else if (within && !strncmp(line, field, strlen(field)) &&
+			 line[strlen(field)] == ':')
+			sum += strtol(line + strlen(field) + 1, NULL, 10);
+	}
+	fclose(file);
+	return sum;
+}
+
 /* One folio: its pages follow each other in memory, the first alone is no tail. */
 static bool is_folio(int kpageflags, const void *mem, size_t pages)
 {

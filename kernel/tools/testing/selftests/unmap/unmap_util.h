@@ -97,6 +97,8 @@ __u64 page_flags(const void *addr);
 /* How many entries map it. */
 __u64 page_mapcount(const void *addr);
 long count_pages(const void *mem, size_t len, __u64 bits);
+/* Of /proc/self/smaps, in KiB: of all VMAs that overlap the range. */
+long smaps_kib(const void *mem, size_t len, const char *field);
 bool folios_are(const void *mem, size_t len, unsigned long kib);
 bool soft_dirty_works(void);
 

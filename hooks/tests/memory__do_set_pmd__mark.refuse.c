@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* It does not look under the lock. */
+int do_set_pmd(struct fault *vmf, struct page *page)
+{
+	vmf->ptl = pmd_lock(vma->vm_mm, vmf->pmd);
+	set_pmd_at(vmf->pmd, entry);
+	spin_unlock(vmf->ptl);
+	return 0;
+}

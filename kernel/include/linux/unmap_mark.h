@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A none PMD remembers that its page table was given back (law 11): the MARK.
+ *
+ * A fault there gets a table again, as if it had stayed, and nothing huge.  The mark is
+ * a bit that pmd_none() ignores, and that no processor looks at in an entry which is not
+ * present; whatever is installed overwrites it.  mm/unmap/table_mark.c and
+ * Documentation/mm/unmap.rst say who leaves, takes along and removes it, and why nobody
+ * else notices.  A mark that has outlived its reason costs a table where a huge page was
+ * possible, no more.
+ */
+#ifndef _LINUX_UNMAP_MARK_H
+#define _LINUX_UNMAP_MARK_H
+
+#include <linux/mm_types.h>
+#include <linux/pgtable.h>
+
+/*
+ * x86-64 ignores dirty and accessed, since there are processors that set them by
+ * mistake.  Of the two, dirty is the one that nobody looks at in a table's entry.
+ */
+#if defined(CONFIG_UNMAP_TABLES) && defined(CONFIG_X86_64)
+static inline bool unmap_pmd_marked(pmd_t pmd)
+{
+	return pmd_none(pmd) && (native_pmd_val(pmd) & _PAGE_DIRTY);
+}
+
+static inline pmd_t unmap_marked_pmd(void)
+{
+	return native_make_pmd(_PAGE_DIRTY);
+}
+#else
+static inline bool unmap_pmd_marked(pmd_t pmd)
+{
+	return false;
+}
+
+/* No architecture without a bit for it: none is all there is to say. */
+static inline pmd_t unmap_marked_pmd(void)
+{
+	return __pmd(0);
+}
+#endif
+
+/* None, and no table was given back there: a fault may put something huge into it. */
+static inline bool unmap_pmd_untouched(pmd_t pmd)
+{
+	return pmd_none(pmd) && !unmap_pmd_marked(pmd);
+}
+
+#ifdef CONFIG_UNMAP_TABLES
+void unmap_pmd_unhook(pmd_t *pmd, bool mark);
+void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
+void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
+#else
+static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
+{
+}
+
+static inline void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to,
+				    bool whole)
+{
+}
+#endif
+
+/*
+ * Something huge is as good as a table there from now on.  @pmd may be null; its lock is
+ * taken and dropped, if it is marked.
+ */
+static inline void unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
+{
+	if (pmd && unlikely(unmap_pmd_marked(pmdp_get_lockless(pmd))))
+		__unmap_pmd_forget(mm, pmd);
+}
+
+/* For free_pgtables(): no VMA is left there, and nobody can reach it.  No lock is held. */
+static inline void unmap_pmd_unmapped(pmd_t *pmd)
+{
+	if (unlikely(unmap_pmd_marked(*pmd)))
+		pmd_clear(pmd);
+}
+
+/* For fork(): the child's, if it has nothing there yet.  Both mmap locks are held. */
+static inline void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
+{
+	if (unlikely(unmap_pmd_marked(*parent)) && pmd_none(*child))
+		set_pmd(child, unmap_marked_pmd());
+}
+
+/*
+ * For mremap(), @from is none: with @whole, nothing else is to come from there.  The mmap
+ * lock is held for writing; the lock of @to is taken and dropped.
+ */
+static inline void unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
+{
+	if (unmap_pmd_marked(*from))
+		__unmap_pmd_move(mm, from, to, whole);
+}
+
+#endif /* _LINUX_UNMAP_MARK_H */

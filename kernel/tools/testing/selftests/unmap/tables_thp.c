@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page tables that were given back, and transparent huge pages (law 11): a later fault gets
+ * what it would have got from a table that had stayed.
+ *
+ * Each test runs with the switch off, where tables stay, and with every policy: "eager" and
+ * "pressure" must not be told from it, but for what one MADV_DONTNEED has discarded
+ * entirely; with "huge", huge pages come back.  What is counted is how many of the 2 MiB
+ * stretches, one page of each touched, are huge then.
+ *
+ * pieces_4K       huge pages, purged a page at a time
+ * pieces_64K      64 KiB at a time
+ * unaligned       2 MiB at a time, shifted by 1 MiB
+ * lazyfree        MADV_FREE and reclaim
+ * shmem           a hole punched in shmem of small pages, which is to be huge from then on
+ * holes           nothing is punched, but MADV_DONTNEED'd in pieces: the folios stay
+ * whole           one MADV_DONTNEED of all, of pages and of what was purged before
+ * two_vmas        the same, but of two VMAs that share each table
+ * remapped        munmap(), and mmap() at the same address
+ * forked          a child
+ * moved           mremap() to where tables fit
+ * moved_unaligned and to where they do not
+ * left            where it came from, with MREMAP_DONTUNMAP
+ * grown           a VMA that is as large as 2 MiB only later
+ * heap            brk() gives back whole tables and a part of one, and comes back
+ * collapsed_holes MADV_COLLAPSE of all goes on after what was purged
+ * collapsed_shmem MADV_COLLAPSE of private shmem that was purged
+ * collapsed_by_other  ... of another mapping of the same shmem
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP	4
+#endif
+
+#define NR_TABLES	32
+#define LEN		(NR_TABLES * PMD)
+#define CHUNK		(64 * KIB)
+#define SEED		17
+#define TIME_LIMIT	120	/* seconds: on a very busy machine, too */
+#define POLICY		UNMAP_SYSFS "tables_policy"
+#define SCANS		"/sys/kernel/mm/transparent_hugepage/khugepaged/full_scans"
+#define AGE		100000	/* us: tables that became empty just now are spared */
+
+enum how { OFF, EAGER, PRESSURE, HUGE };
+
+static const char * const policies[] = {
+	[EAGER]		= "eager",
+	[PRESSURE]	= "pressure",
+	[HUGE]		= "huge",
+};
+
+FIXTURE(thp) {
+	enum how how;
+	long long freed;
+};
+
+FIXTURE_VARIANT(thp) {
+	enum how how;
+};
+
+FIXTURE_VARIANT_ADD(thp, off) { .how = OFF };
+FIXTURE_VARIANT_ADD(thp, eager) { .how = EAGER };
+FIXTURE_VARIANT_ADD(thp, pressure) { .how = PRESSURE };
+FIXTURE_VARIANT_ADD(thp, huge) { .how = HUGE };
+
+/*
+ * khugepaged sleeps for long, but looks at once at the first process that it knows of,
+ * and collapses what it finds: let it find this one, with nothing to collapse.
+ */
+static bool khugepaged_sleeps(void)
+{
+	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	long long scans = read_field(SCANS, "");
+
+	if (mem == MAP_FAILED)
+		return false;
+	WRITE_ONCE(*mem, 1);
+	for (int i = 0; i < 100 && read_field(SCANS, "") == scans; i++)
+		usleep(10000);
+	return true;
+}
+
+/* Null, or what is missing. */
+static const char *set_up(enum how how)
+{
+	const char *missing = begin(PMD / KIB, how != OFF);
+
+	if (missing)
+		return missing;
+	if (!khugepaged_sleeps()) {
+		end();
+		return "no memory";
+	}
+	if (how == OFF)
+		return NULL;
+	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policies[how])) {
+		end();
+		return "this kernel gives no page tables back";
+	}
+	return NULL;
+}
+
+FIXTURE_SETUP(thp)
+{
+	const char *missing = set_up(variant->how);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->how = variant->how;
+	self->freed = unmap_stat("tables_freed");
+}
+
+FIXTURE_TEARDOWN(thp)
+{
+	if (self->how != OFF)
+		write_text(POLICY, "eager");
+	end();
+}
+
+/* Anonymous memory, all of it touched, with huge pages if there may be any. */
+static char *map_filled(void)
+{
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (mem != MAP_FAILED)
+		fill(mem, LEN, SEED);
+	return mem;
+}
+
+/*
+ * Small pages from now on, or huge ones.  Not through sysfs: khugepaged would end, and
+ * begin with a look around.
+ */
+static bool small_pages(bool small)
+{
+	return !prctl(PR_SET_THP_DISABLE, small, 0, 0, 0);
+}
+
+static char *map_small(void)
+{
+	char *mem = small_pages(true) ? map_filled() : MAP_FAILED;
+
+	return small_pages(false) ? mem : MAP_FAILED;
+}
+
+/* All tables are empty now: they are gone, but with the switch off. */
+static bool given_back(enum how how, long long freed, int nr)
+{
+	if (how == OFF)
+		return true;
+	if (how == PRESSURE) {
+		CHECK_EQ(0, unmap_stat("tables_freed") - freed);
+		usleep(AGE);
+		CHECK(write_text("/proc/sys/vm/drop_caches", "2"));
+	}
+	CHECK_EQ(nr, unmap_stat("tables_freed") - freed);
+	return true;
+}
+
+static bool discard_in(char *mem, size_t len, size_t piece)
+{
+	for (size_t at = 0; at < len; at += piece)
+		CHECK(!madvise(mem + at, piece, MADV_DONTNEED));
+	return true;
+}
+
+static bool purge(enum how how, long long freed, char *mem, size_t piece)
+{
+	CHECK(mem != MAP_FAILED);
+	CHECK(discard_in(mem, LEN, piece));
+	return given_back(how, freed, NR_TABLES);
+}
+
+/* Its pages are there, mapped as huge as may be. */
+static void touch(char *mem, size_t len)
+{
+	for (size_t at = 0; at < len; at += PMD)
+		WRITE_ONCE(mem[at + PMD / 2], 1);
+}
+
+/* How many stretches of 2 MiB are mapped huge. */
+static long count_huge(const char *mem, size_t len)
+{
+	long kib = smaps_kib(mem, len, "AnonHugePages") + smaps_kib(mem, len, "ShmemPmdMapped");
+
+	return kib * (long)KIB / (long)PMD;
+}
+
+/* As many as where tables stay, or, if huge pages may come back, @most. */
+static bool come_back(enum how how, char *mem, size_t len, long as_ever, long most)
+{
+	touch(mem, len);
+	CHECK_EQ(how == HUGE ? most : as_ever, count_huge(mem, len));
+	return true;
+}
+
+/* Nothing huge, no more memory than was touched. */
+static bool single_pages(enum how how, char *mem)
+{
+	CHECK(come_back(how, mem, LEN, 0, NR_TABLES));
+	if (how != HUGE)
+		CHECK_EQ(NR_TABLES * PAGE / KIB, smaps_kib(mem, LEN, "Rss"));
+	return true;
+}
+
+TEST_F_TIMEOUT(thp, pieces_4K, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_EQ(NR_TABLES, count_huge(mem, LEN));
+	ASSERT_TRUE(purge(self->how, self->freed, mem, PAGE));
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+TEST_F_TIMEOUT(thp, pieces_64K, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_EQ(NR_TABLES, count_huge(mem, LEN));
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	EXPECT_TRUE(single_pages(self->how, mem));
+	/* And again: what was installed took the mark with it. */
+	self->freed = unmap_stat("tables_freed");
+	fill(mem, LEN, SEED);
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+TEST_F_TIMEOUT(thp, unaligned, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_EQ(0, madvise(mem, PMD / 2, MADV_DONTNEED));
+	ASSERT_TRUE(discard_in(mem + PMD / 2, LEN - PMD, PMD));
+	ASSERT_EQ(0, madvise(mem + LEN - PMD / 2, PMD / 2, MADV_DONTNEED));
+	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+TEST_F_TIMEOUT(thp, lazyfree, TIME_LIMIT)
+{
+	char *mem = map_small();
+
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_FREE));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
+	ASSERT_EQ(0, count_pages(mem, LEN, PM_PRESENT | PM_SWAP));
+	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+static char *map_shmem(int *fd, size_t len)
+{
+	*fd = memfd_create("unmap", MFD_CLOEXEC);
+	if (*fd < 0 || ftruncate(*fd, len))
+		return MAP_FAILED;
+	return map_aligned(len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd);
+}
+
+/* Of small pages, filled; what comes later may be huge. */
+static char *map_small_shmem(int *fd)
+{
+	char *mem;
+
+	if (!small_pages(true))
+		return MAP_FAILED;
+	mem = map_shmem(fd, LEN);
+	if (mem != MAP_FAILED)
+		fill(mem, LEN, SEED);
+	return small_pages(false) ? mem : MAP_FAILED;
+}
+
+TEST_F_TIMEOUT(thp, shmem, TIME_LIMIT)
+{
+	char *mem;
+	int fd;
+
+	mem = map_small_shmem(&fd);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
+	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES));
+	close(fd);
+}
+
+/* Its folios are huge, but what maps them is not: they were there before the VMA could. */
+TEST_F_TIMEOUT(thp, holes, TIME_LIMIT)
+{
+	char *mem, *other;
+	int fd;
+
+	mem = map_shmem(&fd, LEN);
+	ASSERT_NE(MAP_FAILED, mem);
+	fill(mem, LEN, SEED);
+	ASSERT_EQ(NR_TABLES, count_huge(mem, LEN));
+	other = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	ASSERT_NE(MAP_FAILED, other);
+	ASSERT_TRUE(small_pages(true));
+	touch(other, LEN);
+	ASSERT_TRUE(small_pages(false));
+	ASSERT_EQ(0, count_huge(other, LEN));
+	ASSERT_TRUE(purge(self->how, self->freed, other, CHUNK));
+	EXPECT_TRUE(come_back(self->how, other, LEN, 0, NR_TABLES));
+	EXPECT_EQ(0, count_wrong(mem, PMD / 2, SEED));
+	close(fd);
+}
+
+TEST_F_TIMEOUT(thp, whole, TIME_LIMIT)
+{
+	/* As the newest kernels do, which give such tables back: not so with the switch off. */
+	long all = self->how == EAGER || self->how == HUGE ? NR_TABLES : 0;
+	char *mem = map_small();
+
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
+	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, all, all));
+	/* Marks that are there already. */
+	self->freed = unmap_stat("tables_freed");
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, self->how == OFF ? 0 : NR_TABLES, NR_TABLES));
+}
+
+static bool protect_halves(char *mem, int prot)
+{
+	for (size_t at = 0; at < LEN; at += PMD)
+		CHECK(!mprotect(mem + at, PMD / 2, prot));
+	return true;
+}
+
+TEST_F_TIMEOUT(thp, two_vmas, TIME_LIMIT)
+{
+	char *mem = map_small();
+
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_TRUE(protect_halves(mem, PROT_READ));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
+	ASSERT_TRUE(protect_halves(mem, PROT_READ | PROT_WRITE));
+	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+TEST_F_TIMEOUT(thp, remapped, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	/* The table above stays, for the last of them. */
+	ASSERT_EQ(0, munmap(mem, LEN - PMD));
+	ASSERT_EQ(mem, mmap(mem, LEN - PMD, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, NR_TABLES - 1, NR_TABLES));
+}
+
+TEST_F_TIMEOUT(thp, forked, TIME_LIMIT)
+{
+	char *mem = map_filled();
+	pid_t child;
+	int status;
+
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	/* Half of the tables are in use when the child is made. */
+	touch(mem, LEN / 2);
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(!come_back(self->how, mem, LEN, 0,
+				 self->how == HUGE ? NR_TABLES / 2 : 0));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES));
+}
+
+static char *move(char *mem, int flags, size_t shift)
+{
+	char *to = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (to == MAP_FAILED)
+		return to;
+	return mremap(mem, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to + shift);
+}
+
+TEST_F_TIMEOUT(thp, moved, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	mem = move(mem, 0, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	EXPECT_TRUE(single_pages(self->how, mem));
+}
+
+TEST_F_TIMEOUT(thp, moved_unaligned, TIME_LIMIT)
+{
+	char *mem = map_filled();
+
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	mem = move(mem, 0, PMD / 2);
+	ASSERT_NE(MAP_FAILED, mem);
+	/* The first and the last table of it are halves. */
+	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES - 1));
+}
+
+TEST_F_TIMEOUT(thp, left, TIME_LIMIT)
+{
+	char *mem = map_filled(), *to;
+
+	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
+	to = move(mem, MREMAP_DONTUNMAP, 0);
+	ASSERT_NE(MAP_FAILED, to);
+	EXPECT_TRUE(single_pages(self->how, to));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, NR_TABLES, NR_TABLES));
+}
+
+TEST_F_TIMEOUT(thp, grown, TIME_LIMIT)
+{
+	char *mem = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, munmap(mem + PMD / 2, PMD + PMD / 2));
+	fill(mem, PMD / 2, SEED);
+	ASSERT_TRUE(discard_in(mem, PMD / 2, CHUNK));
+	ASSERT_TRUE(given_back(self->how, self->freed, 1));
+	ASSERT_EQ(mem, mremap(mem, PMD / 2, 2 * PMD, 0));
+	EXPECT_TRUE(come_back(self->how, mem, 2 * PMD, 1, 2));
+}
+
+/* From 2 MiB-aligned addresses on, without a word to malloc(), which can live with it. */
+TEST_F_TIMEOUT(thp, heap, TIME_LIMIT)
+{
+	uintptr_t top = (uintptr_t)sbrk(0);
+	char *mem = (char *)((top + PMD - 1) & ~(PMD - 1));
+
+	ASSERT_EQ(0, brk(mem + 4 * PMD));
+	fill(mem, 4 * PMD, SEED);
+	ASSERT_TRUE(discard_in(mem, 4 * PMD, CHUNK));
+	ASSERT_TRUE(given_back(self->how, self->freed, 4));
+	ASSERT_EQ(0, brk(mem + PMD + PMD / 2));
+	ASSERT_EQ(0, brk(mem + 4 * PMD));
+	/* Two with a table, two where munmap() took it. */
+	EXPECT_TRUE(come_back(self->how, mem, 4 * PMD, 2, 4));
+}
+
+TEST_F_TIMEOUT(thp, collapsed_holes, TIME_LIMIT)
+{
+	char *mem = map_small();
+
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_TRUE(discard_in(mem + PMD, PMD, CHUNK));
+	ASSERT_TRUE(given_back(self->how, self->freed, 1));
+	EXPECT_NE(0, madvise(mem, LEN, MADV_COLLAPSE));
+	/* Where nothing tells that there was a table, it ends there. */
+	EXPECT_EQ(self->how == HUGE ? 1 : NR_TABLES - 1, count_huge(mem, LEN));
+}
+
+TEST_F_TIMEOUT(thp, collapsed_shmem, TIME_LIMIT)
+{
+	char *all, *mem;
+	int fd;
+
+	all = map_small_shmem(&fd);
+	ASSERT_NE(MAP_FAILED, all);
+	mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+	ASSERT_NE(MAP_FAILED, mem);
+	/* A page of its own: khugepaged leaves the tables of such memory alone. */
+	WRITE_ONCE(mem[LEN - 1], 1);
+	for (size_t at = 0; at < PMD; at += PAGE)
+		READ_ONCE(mem[at]);
+	ASSERT_TRUE(discard_in(mem, PMD, CHUNK));
+	ASSERT_TRUE(given_back(self->how, self->freed, 1));
+	ASSERT_EQ(0, madvise(mem, PMD, MADV_COLLAPSE));
+	EXPECT_EQ(1, count_huge(mem, LEN));
+	EXPECT_EQ(0, count_wrong(mem, PMD, SEED));
+	close(fd);
+}
+
+TEST_F_TIMEOUT(thp, collapsed_by_other, TIME_LIMIT)
+{
+	char *mem, *other;
+	int fd;
+
+	mem = map_small_shmem(&fd);
+	ASSERT_NE(MAP_FAILED, mem);
+	other = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	ASSERT_NE(MAP_FAILED, other);
+	ASSERT_EQ(0, count_wrong(other, LEN, SEED));
+	ASSERT_TRUE(purge(self->how, self->freed, other, CHUNK));
+	ASSERT_EQ(0, madvise(mem, LEN, MADV_COLLAPSE));
+	EXPECT_EQ(NR_TABLES, count_huge(mem, LEN));
+	EXPECT_TRUE(come_back(self->how, other, LEN, NR_TABLES, NR_TABLES));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
