@@ -52,6 +52,7 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 void unmap_pmd_unhook(pmd_t *pmd, bool mark);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
+void unmap_pmd_inherit(pmd_t *child, pmd_t *parent);
 #else
 static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -59,6 +60,10 @@ static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 
 static inline void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to,
 				    bool whole)
+{
+}
+
+static inline void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
 {
 }
 #endif
@@ -78,13 +83,6 @@ static inline void unmap_pmd_unmapped(pmd_t *pmd)
 {
 	if (unlikely(unmap_pmd_marked(*pmd)))
 		pmd_clear(pmd);
-}
-
-/* For fork(): the child's, if it has nothing there yet.  Both mmap locks are held. */
-static inline void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
-{
-	if (unlikely(unmap_pmd_marked(*parent)) && pmd_none(*child))
-		set_pmd(child, unmap_marked_pmd());
 }
 
 /*

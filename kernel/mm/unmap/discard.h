@@ -45,7 +45,7 @@ struct rmap_debt {
  * @vma: mapped at @addr up to @end at least
  * @details: what is to stay; null: nothing
  * @tables: where empty tables are noted; null: nobody wants to know
- * @whole: one MADV_DONTNEED takes all that the table maps
+ * @start: where the caller began, perhaps in a table before
  * @ptep: the entry at hand, of the address @addr
  * @addr: in user memory
  * @end: where to stop, in the same table; nearer when the gather is full
@@ -61,7 +61,7 @@ struct discard {
 	struct vm_area_struct *vma;
 	struct zap_details *details;
 	struct table_batch *tables;
-	bool whole;
+	unsigned long start;
 	pte_t *ptep;
 	unsigned long addr, end;
 	struct rmap_debt debt;

@@ -61,6 +61,16 @@ static bool wants_tables(const struct discard *d, unsigned long addr,
 	return mmap_locked(d) || rmap_locked(d);
 }
 
+/*
+ * One MADV_DONTNEED takes all that the PMD at @addr stands for, up to @end: what is touched
+ * there next may be huge (law 11).
+ */
+static bool takes_all(const struct discard *d, unsigned long addr, unsigned long end)
+{
+	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
+	       zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED);
+}
+
 /**
  * discard_note_table - an empty table is to be given back
  * @d: has just emptied it
@@ -82,7 +92,7 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
 		return;
 	unmap_tables_note(d->tables, pmd, addr);
-	if (d->whole)
+	if (takes_all(d, addr, d->end))
 		unmap_tables_note_whole(d->tables, addr);
 }
 
@@ -111,17 +121,6 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 	return false;
 }
 
-/*
- * One MADV_DONTNEED from @start on takes all that the PMD at @addr stands for: what is
- * touched there next may be huge (law 11).
- */
-static bool takes_all(const struct discard *d, unsigned long start, unsigned long addr,
-		      unsigned long next)
-{
-	return zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED) &&
-	       start <= (addr & PMD_MASK) && !(next & ~PMD_MASK);
-}
-
 /* Whether there is a table whose entries are to be looked at. */
 static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 		      unsigned long next)
@@ -133,7 +132,7 @@ static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 			return false;
 	} else if (pmd_none(pmdval)) {
 		wait_for_huge(d, pmd, addr, next);
-		if (d->whole)
+		if (takes_all(d, addr, next))
 			unmap_pmd_forget(d->tlb->mm, pmd);
 	}
 	return !pmd_none(pmdp_get_lockless(pmd));
@@ -177,16 +176,16 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	struct discard d __uninitialized;
 	struct table_batch batch;
 	pmd_t *pmd = pmd_offset(pud, addr);
-	unsigned long start = addr, next;
+	unsigned long next;
 
 	d.tlb = tlb;
 	d.vma = vma;
 	d.details = details;
+	d.start = addr;
 	unmap_tables_begin(&batch, vma, tlb);
 	batch.mmap_locked = mmap_locked(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
-		d.whole = takes_all(&d, start, addr, next);
 		if (has_table(&d, pmd, addr, next))
 			addr = discard_table(&d, &batch, pmd, addr, next);
 		else

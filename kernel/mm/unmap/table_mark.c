@@ -53,6 +53,19 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 }
 
 /**
+ * unmap_pmd_inherit - for fork(): a child gets its parent's mark
+ * @child: the child's, which gets it if it has nothing there yet
+ * @parent: none
+ *
+ * Both mmap locks are held for writing.  Not inline: the loops around it copy entries.
+ */
+void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
+{
+	if (unmap_pmd_marked(pmdp_get(parent)) && pmd_none(pmdp_get(child)))
+		set_pmd(child, unmap_marked_pmd());
+}
+
+/**
  * __unmap_pmd_move - a mark goes where the table would have gone
  * @mm: of both; its lock is held for writing
  * @from: marked
