@@ -11,7 +11,7 @@
  *
  * Who sweeps: whoever has emptied tables of its own, at once (tables_worker.c); a worker
  * (the same), soon, if the policy is to give back at once; reclaim otherwise
- * (tables_shrink.c).  A record in a bucket is in the shrinker's lists, too.
+ * (tables_shrink.c).  What is kept by policy is in the shrinker's lists, too.
  *
  * A record goes when it is taken for a sweep, or with the mm's last user
  * (unmap_tables_exit()), so that one found under its bucket's lock has an mm.  A bucket's
@@ -62,26 +62,35 @@ static void free_record(struct kept *record)
 	kfree(record);
 }
 
-/* Takes its own reference to the group. */
+/* Only the shrinker's: what is given back soon would not be long in its lists. */
+static bool list_if_kept(struct kept *record)
+{
+	return unmap_tables_eager() || unmap_kept_list(record);
+}
+
+/* With the caller's reference to the group. */
 static struct kept *new_record(struct bucket *bucket, struct mm_struct *mm,
 			       struct mem_cgroup *memcg)
 {
 	struct kept *record;
 
 	/* Page-table locks may be held, and reclaim's reserves are not for us. */
-	record = kzalloc(sizeof(*record), GFP_NOWAIT | __GFP_NOWARN |
+	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_NOWARN |
 					  __GFP_NOMEMALLOC);
 	if (!record)
 		return NULL;
-	mem_cgroup_tryget(memcg);	/* which cannot fail: the caller has one */
 	record->mm = mm;
 	record->memcg = memcg;
 	record->nid = numa_mem_id();
 	record->pause = WORKER_RETRY;
 	record->due = jiffies + WORKER_FIRST;
+	record->places.nr = 0;
+	record->places.nr_places = 0;
+	record->places.start = 0;
+	record->places.end = 0;
 	INIT_LIST_HEAD(&record->lru);
-	if (!unmap_kept_list(record)) {
-		free_record(record);
+	if (!list_if_kept(record)) {
+		kfree(record);
 		return NULL;
 	}
 	hlist_add_head(&record->node, &bucket->records);
@@ -93,7 +102,8 @@ static void remove_record(struct bucket *bucket, struct kept *record)
 {
 	lockdep_assert_held(&bucket->lock);
 	hlist_del(&record->node);
-	unmap_kept_unlist(record);
+	if (!list_empty(&record->lru))
+		unmap_kept_unlist(record);
 }
 
 /* Some more places of empty tables: from @start to @end; one: it is that table alone. */
@@ -124,23 +134,30 @@ void unmap_places_copy(struct places *to, const struct places *from)
 				 max(from->nr, from->nr_places + 2) - from->nr_places);
 }
 
-/* Without memory for it they are forgotten, and stay until their VMAs go. */
-static void write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
+/*
+ * Without memory for it they are forgotten, and stay until their VMAs go.  True if there
+ * is a new record, and the reference to the group is its.
+ */
+static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
 		       unsigned long start, unsigned long end, unsigned int nr)
 {
 	struct bucket *bucket = bucket_of(mm);
 	struct kept *record;
+	bool new = false;
 
 	spin_lock(&bucket->lock);
 	record = find_record(bucket, mm, memcg);
 	/* Without users it has lost its records, or is about to. */
-	if (!record && atomic_read(&mm->mm_users))
+	if (!record && atomic_read(&mm->mm_users)) {
 		record = new_record(bucket, mm, memcg);
+		new = record;
+	}
 	if (record) {
 		unmap_places_add(&record->places, start, end, nr);
 		unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
 	}
 	spin_unlock(&bucket->lock);
+	return new;
 }
 
 /**
@@ -157,8 +174,8 @@ void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 {
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
 
-	write_down(mm, memcg, start, end, nr);
-	mem_cgroup_put(memcg);
+	if (!write_down(mm, memcg, start, end, nr))
+		mem_cgroup_put(memcg);
 	unmap_tables_wake_worker();
 }
 
@@ -250,12 +267,16 @@ static unsigned long due(const struct kept *record)
 struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 {
 	struct bucket *bucket = &buckets[i];
+	bool eager = unmap_tables_eager();
 	struct kept *record;
 
 	if (hlist_empty(&bucket->records))
 		return NULL;
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node) {
+		/* The shrinker's. */
+		if (!eager && !list_empty(&record->lru))
+			continue;
 		if (time_is_after_jiffies(due(record))) {
 			if (time_before(due(record), *next))
 				*next = due(record);
@@ -308,7 +329,7 @@ void unmap_kept_put_back(struct kept *record)
 		unmap_places_copy(&other->places, &record->places);
 		other->due = record->due;
 		other->pause = record->pause;
-	} else if (unmap_kept_list(record)) {
+	} else if (list_if_kept(record)) {
 		hlist_add_head(&record->node, &bucket->records);
 		kept = true;
 	}

@@ -9,7 +9,9 @@
  * they cost nothing.
  */
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/memcontrol.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
 
@@ -28,12 +30,36 @@ void unmap_tables_wait(long nr)
 	atomic_long_add(nr, &waiting);
 }
 
+/* Whose groups had room, and in this tick have it until so many wait.  A hint. */
+struct roomy {
+	struct mm_struct *mm;
+	unsigned long when;
+	long until;
+};
+
+static DEFINE_PER_CPU(struct roomy, roomy);
+
+static bool look_for_room(struct mm_struct *mm, long nr)
+{
+	if (nr >= compat_memcg_room(mm))
+		return false;
+	this_cpu_write(roomy.mm, mm);
+	this_cpu_write(roomy.when, jiffies);
+	this_cpu_write(roomy.until, nr + FEW);
+	return true;
+}
+
 /* Whether the groups of an mm have room for more tables that wait.  Any lock may be held. */
 bool unmap_tables_have_room(struct mm_struct *mm)
 {
 	long nr = atomic_long_read(&waiting);
 
-	return likely(nr < FEW) || nr < compat_memcg_room(mm);
+	if (likely(nr < FEW))
+		return true;
+	if (this_cpu_read(roomy.mm) == mm && nr < this_cpu_read(roomy.until) &&
+	    !time_after(jiffies, this_cpu_read(roomy.when)))
+		return true;
+	return look_for_room(mm, nr);
 }
 
 /*

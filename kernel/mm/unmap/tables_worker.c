@@ -92,8 +92,8 @@ static void sweep_all_due(struct work_struct *work)
 {
 	const unsigned long never = jiffies + MAX_JIFFY_OFFSET;
 
-	if (unmap_tables_enabled() && unmap_tables_eager() &&
-	    sweep_due(never) != never)
+	/* Also what was written down before the policy changed. */
+	if (unmap_tables_enabled() && sweep_due(never) != never)
 		queue_delayed_work(system_unbound_wq, &worker, LOOK);
 }
 
