@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -164,20 +165,18 @@ def jobs(entry: Entry, cross: Cross) -> list[Job]:
 
 
 def run(request: Request) -> list[Test]:
-    """First what is compiled, then what is booted; a table at the end."""
+    """First what is compiled, then what is booted; each is recorded when it is known."""
     kernel = request.guest.kernel
     got = source.get(kernel.kernel, kernel.source)
-    found = [
-        *compile_all(request, got),
-        *(
-            timed(v.name, BOOTED, v.why, partial(boot, request, v))
-            for v in request.catalogue.booted
-        ),
-    ]
-    rows = [row for row, _ in found]
+    rows: list[Row] = []
+    found: list[Test] = []
+    for row, tests in chain(compile_all(request, got), boot_all(request)):
+        record(str(got.version), [row], request.keep)
+        rows.append(row)
+        found += tests
     ui.out.print(table(rows))
-    record(str(got.version), rows, request.keep)
-    return [test for _, tests in found for test in tests]
+    ui.note(f"results: {files(str(got.version), request.keep)[-1].with_suffix('.md')}")
+    return found
 
 
 def timed(name: str, kind: str, why: str, attempt: Callable[[], Outcome]) -> tuple[Row, list[Test]]:
@@ -215,6 +214,11 @@ def compile_one(
     if not warnings:
         return "no warning", [Test(name, Verdict.PASSED)]
     return f"{len(warnings)} warnings", [Test(name, Verdict.FAILED, text) for text in warnings]
+
+
+def boot_all(request: Request) -> Iterator[tuple[Row, list[Test]]]:
+    for variant in request.catalogue.booted:
+        yield timed(variant.name, BOOTED, variant.why, partial(boot, request, variant))
 
 
 def boot(request: Request, variant: Variant) -> Outcome:
@@ -255,14 +259,17 @@ def record(version: str, rows: Sequence[Row], keep: bool) -> None:
 
     What was not tried now stays as it was found earlier.
     """
-    for directory in [RESULTS, *([RECORDED] if keep else [])]:
-        path = directory / f"{PART}-{version}.json"
+    for path in files(version, keep):
         with locked(path.stem):
             known = {(row.kind, row.name): row for row in [*earlier(path), *rows]}
             kept = [known[key] for key in order(load()) if key in known]
             write_atomically(path, f"{json.dumps([asdict(r) for r in kept], indent=1)}\n".encode())
             write_atomically(path.with_suffix(".md"), markdown(version, kept).encode())
-        ui.note(f"results: {path.with_suffix('.md')}")
+
+
+def files(version: str, keep: bool) -> list[Path]:
+    """Where results are."""
+    return [home / f"{PART}-{version}.json" for home in [RESULTS, *([RECORDED] if keep else [])]]
 
 
 def earlier(path: Path) -> list[Row]:
