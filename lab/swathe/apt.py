@@ -61,8 +61,7 @@ def install(packages: Sequence[str]) -> bool:
 
 def mirror(listing: str) -> tuple[str, str]:
     """The machine's own mirror of Debian and the release it serves; security is set aside."""
-    for line in listing.splitlines():
-        site, _, codename = line.partition(" ")
+    for site, codename in mirrors(listing):
         if codename in RELEASES and "security" not in site:
             return site, codename
     raise EnvironmentLacks(
@@ -70,8 +69,16 @@ def mirror(listing: str) -> tuple[str, str]:
     )
 
 
+def mirrors(listing: str) -> list[tuple[str, str]]:
+    """All of the machine's own mirrors of Debian, with the suites they serve, each once."""
+    pairs = [line.partition(" ")[::2] for line in listing.splitlines()]
+    return [
+        (site, suite) for site, suite in dict.fromkeys(pairs) if suite.split("-")[0] in RELEASES
+    ]
+
+
 def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
-    """A configuration for one suite alone (None: the machine's own release), kept in a directory.
+    """A configuration for one suite alone (None: all the machine's own), kept in a directory.
 
     With an architecture, for one that this machine's programs are not of.
     """
@@ -79,9 +86,10 @@ def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
     done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
     for name in ("lists/partial", "cache/archives/partial"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    site, release = mirror(done.output)
-    line = f"deb [signed-by={KEYRING}] {site} {suite or release} main\n"
-    (home / "sources.list").write_text(line)
+    site, _ = mirror(done.output)
+    wanted = [(site, suite)] if suite else mirrors(done.output)
+    lines = [f"deb [signed-by={KEYRING}] {where} {name} main\n" for where, name in wanted]
+    (home / "sources.list").write_text("".join(lines))
     settings = (
         *((f"APT::Architecture={architecture}",) if architecture else ()),
         f"Dir::Etc::SourceList={home}/sources.list",

@@ -8,6 +8,7 @@ seconds after a change to one file.
 
     ./swathe build                          the kernel that bench and run use
     ./swathe build --flavor debug           the one that test uses
+    ./swathe build --variant nr-cpus-2      ... with one thing otherwise (configs/variants)
     ./swathe build --print-image            ... and print where its image is
 """
 
@@ -48,6 +49,8 @@ class Request:
     pristine: bool = False
     # A hook that is left out, to see who misses it.
     without: str = ""
+    # Of configs/variants: laid over the flavor.
+    variant: str = ""
 
     @property
     def target(self) -> Arch:
@@ -90,9 +93,17 @@ def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
+def add_variant_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variant", default="", choices=config.variants(), metavar="NAME",
+        help=f"one thing otherwise: {', '.join(config.variants())}",
+    )  # fmt: skip
+
+
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     add_kernel_arguments(parser)
     add_flavor_argument(parser, "bench")
+    add_variant_argument(parser)
     parser.add_argument(
         "--pristine", action="store_true", help="the untouched tree, to compare with"
     )
@@ -103,7 +114,8 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> Request:
     wanted = args.pristine if pristine is None else pristine
-    return Request(args.kernel, args.source, args.flavor, args.arch, wanted)
+    variant = getattr(args, "variant", "")
+    return Request(args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -116,8 +128,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def out_directory(key: str, request: Request) -> Path:
+    variant = f"-{request.variant}" if request.variant else ""
     suffix = "-pristine" if request.pristine else ""
-    return BUILD / "out" / f"{key}-{request.flavor}-{request.arch}{suffix}"
+    return BUILD / "out" / f"{key}-{request.flavor}-{request.arch}{variant}{suffix}"
 
 
 def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
@@ -132,7 +145,7 @@ def build(request: Request) -> Result:
     found = source.get(request.kernel, request.source)
     prepared = tree.untouched(found) if request.pristine else tree.prepare(found, request.without)
     out = out_directory(found.key, request)
-    flavor = config.Flavor(request.flavor, request.arch, request.pristine)
+    flavor = config.Flavor(request.flavor, request.arch, request.pristine, request.variant)
     image = out / target.image
     make = make_command(prepared.path, out, target)
     with locked(out.name):

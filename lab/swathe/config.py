@@ -17,15 +17,22 @@ UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 # The fragments of each flavor, and whether the overlay's own tests are built in.
 FLAVORS = {"bench": (("bench",), False), "debug": (("debug",), True),
            "kcsan": (("debug", "kcsan"), True)}  # fmt: skip
+VARIANTS = CONFIGS / "variants"
+
+
+def variants() -> list[str]:
+    """The names of configs/variants/*.config: what can be laid over any flavor."""
+    return sorted(path.stem for path in VARIANTS.glob("*.config"))
 
 
 @dataclass(frozen=True)
 class Flavor:
-    """Which fragments make up a configuration."""
+    """Which fragments make up a configuration; a variant's is the last."""
 
     name: str
     arch: str
     pristine: bool
+    variant: str = ""
 
     def fragments(self) -> list[Path]:
         own, tested = FLAVORS[self.name]
@@ -34,6 +41,8 @@ class Flavor:
             names += [name, f"{self.arch}-{name}"]
         if not self.pristine:
             names += ["swathe"] + (["swathe-debug"] if tested else [])
+        if self.variant:
+            names.append(f"variants/{self.variant}")
         paths = [CONFIGS / f"{name}.config" for name in names]
         return [path for path in paths if path.is_file()]
 
@@ -84,9 +93,15 @@ def configure(make: list[str], tree: Path, out: Path, flavor: Flavor) -> None:
     out.mkdir(parents=True, exist_ok=True)
     done.unlink(missing_ok=True)
     proc.check([*make, "tinyconfig"], "make tinyconfig")
+    settle(make, tree, out, fragments)
+    write_atomically(done, want.encode())
+
+
+def settle(make: list[str], tree: Path, out: Path, fragments: list[Path]) -> None:
+    """Merge fragments into out/.config, and name every request that is not met."""
     merge = [str(tree / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(out)]
     names = [str(path) for path in fragments]
-    proc.check([*merge, str(out / ".config"), *names], "merging configs/*.config", cwd=out)
+    proc.check([*merge, str(out / ".config"), *names], "merging configuration fragments", cwd=out)
     proc.check([*make, "olddefconfig"], "make olddefconfig")
     missed = unmet(request(fragments), parse((out / ".config").read_text()))
     if missed:
@@ -94,4 +109,3 @@ def configure(make: list[str], tree: Path, out: Path, flavor: Flavor) -> None:
             f"this kernel's Kconfig does not grant {', '.join(missed)} "
             f"(asked for in {', '.join(path.name for path in fragments)})"
         )
-    write_atomically(done, want.encode())

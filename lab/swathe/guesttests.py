@@ -46,7 +46,10 @@ SHORT = 20
 # With five levels of page tables, KASAN takes a good address for a wild one when an interrupt
 # comes while 6.12 identifies its first processor; and the timer's check wants ticks in time.
 # A busy host fails both now and then.
-STEADY = "no5lvl no_timer_check"
+FOUR_LEVELS = "no5lvl"
+STEADY = f"{FOUR_LEVELS} no_timer_check"
+# The variant that is without KASAN, so that it can be booted with five.
+FIVE_LEVELS = "five-levels"
 # The switch starts in the position that is not the default: the boot parameter must work.
 BOOT = f"unmap=n {STEADY}"
 
@@ -68,7 +71,10 @@ class Request:
     @property
     def words(self) -> str:
         """For the kernel's command line."""
-        return " ".join(filter(None, (BOOT, races.BOOT if self.races else "", self.boot)))
+        usual = BOOT.split()
+        if self.kernel.variant == FIVE_LEVELS:
+            usual.remove(FOUR_LEVELS)
+        return " ".join(filter(None, (*usual, races.BOOT if self.races else "", self.boot)))
 
 
 def names() -> list[str]:
@@ -137,7 +143,8 @@ def run(request: Request) -> list[Test]:
     # Races are counted over one boot.
     hands = 1 if request.races else parallel.processors()
     shares = deal(request, hands)
-    ui.note(f"booting Linux {built.version} ({request.kernel.flavor}) to test it")
+    kind = " ".join(filter(None, (request.kernel.flavor, request.kernel.variant)))
+    ui.note(f"booting Linux {built.version} ({kind}) to test it")
     memory = vm.mebibytes(vm.Machine.memory) << 20
     tasks = [
         parallel.Task(partial(hear, share, built, programs), memory=memory) for share in shares

@@ -3,23 +3,32 @@
 
     lab      pytest over tests/, ruff and mypy
     hooks    golden tests of every semantic patch
-    model    the protocol by which empty tables are freed: all states of a model
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
+
+What takes long and seldom finds anything:
+
+    model    the protocol by which empty tables are freed: all states of a model
     seeded   kernels broken on purpose: each way to break the laws is found
-    unhooked kernels without one hook: what fails without it is said in hooks/series
     powercut two guests lose their power: what was synced is on their disks
+    ci       all of these, the first four included: what .ci/run runs
     kselftests
              the kernel's own tests of mm, unchanged, in two guests: the
              verdicts with swathe off and on must be the same
+    unhooked kernels without one hook: what fails without it is said in hooks/series
+    configs  configurations that must compile without a warning, and kernels with one
+             thing otherwise, in which kunit and guest are run (lab/swathe/configurations.toml)
 
-The last line says how many tests passed, failed and were skipped; what failed is
-named again before it.
+The last line says how many tests passed, failed and were skipped; before it is named again
+what failed, and told which part took how long.
 
-    ./swathe test                       all of these but unhooked and the kernel's own tests
+    ./swathe test                       the first four
     ./swathe test hooks putback         one part, and one system-call test
     ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
     ./swathe test mm/cow mm/migration   two of them
+    ./swathe test configs/compiled      the configurations that are only compiled
+    ./swathe test configs/arm64 configs/up   two configurations
+    ./swathe test tables --variant up   one test in such a kernel (configs/variants)
     ./swathe test memx --flavor kcsan   ... in a kernel that looks for data races
     ./swathe test --sabotage LIST       break the code on purpose: it must fail
 """
@@ -29,10 +38,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from rich import box
+from rich.table import Table
 
 from swathe import (
     build,
+    configurations,
     guesttests,
     hooktests,
     kselflist,
@@ -49,9 +62,13 @@ from swathe import (
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-DEFAULT = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", "powercut")
-# They build a kernel a hook, and take half an hour.
-PARTS = (*DEFAULT, unhooked.PART, kselflist.PART)
+DEFAULT = ("lab", "hooks", "kunit", "guest")
+# What .ci/run adds to them.
+SELDOM = (model.PART, "seeded", "powercut")
+# Hours: these build a kernel for each hook, and for each configuration.
+LONG = (kselflist.PART, unhooked.PART, configurations.PART)
+PARTS = (*DEFAULT, *SELDOM, *LONG)
+GROUPS = {"ci": (*DEFAULT, *SELDOM)}
 TIMEOUT = 2700
 CUTS = 2
 
@@ -68,12 +85,25 @@ class Request:
     unhooked: bool
     powercut: powercut.Request | None
     kselftests: kselftests.Request
+    configs: configurations.Request
     seed: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of one part."""
+
+    name: str
+    tests: list[Test]
+    seconds: float
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a part or a system-call test (default: all)"
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help=f"a part or a system-call test (default: {' '.join(DEFAULT)})",
     )
     parser.add_argument(
         "--debug", action="store_const", dest="flavor", const="debug",
@@ -83,30 +113,35 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record",
         action="store_true",
-        help="keep the kernel's own tests' table, and KCSAN's races, in docs/results",
+        help="keep the tables of the kernel's own tests, of configurations, and of "
+        "KCSAN's races, in docs/results",
     )
     parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
     run.add_machine_arguments(parser, TIMEOUT)
     build.add_kernel_arguments(parser)
     build.add_flavor_argument(parser, "debug")
+    build.add_variant_argument(parser)
     parser.set_defaults(cpus=2)
 
 
 def wanted_programs(names: Iterable[str]) -> list[str]:
     """The system-call tests that names mean; "guest" means all."""
     known = guesttests.names()
-    odd = sorted(set(names) - set(PARTS) - set(known) - set(kselflist.programs()))
+    single = {*kselflist.programs(), *configurations.load().names()}
+    odd = sorted(set(names) - set(PARTS) - set(known) - single)
     if odd:
         raise UsageError(
-            f"there is no test {odd[0]!r}; there are the parts {', '.join(PARTS)}, "
-            f"the system-call tests {', '.join(known)}, and the kernel's own "
-            f"(such as mm/cow) of {kselflist.FILE.name}"
+            f"there is no test {odd[0]!r}; there are the parts {', '.join([*PARTS, *GROUPS])}, "
+            f"the system-call tests {', '.join(known)}, the kernel's own "
+            f"(such as mm/cow) of {kselflist.FILE.name}, and the configurations "
+            f"(such as configs/arm64) of {configurations.FILE.name}"
         )
     return [name for name in known if "guest" in names or name in names]
 
 
 def request_from(args: argparse.Namespace) -> Request:
-    names = args.names or (["kunit", "guest"] if args.sabotage else DEFAULT)
+    asked = args.names or (["kunit", "guest"] if args.sabotage else DEFAULT)
+    names = [part for name in asked for part in GROUPS.get(name, (name,))]
     programs = wanted_programs(names)
     boot = f"{args.boot} unmap.sabotage={args.sabotage}" if args.sabotage else args.boot
     guest = guesttests.Request(
@@ -117,23 +152,42 @@ def request_from(args: argparse.Namespace) -> Request:
         guest.kernel, kselflist.load().chosen(names, args.full), args.cpus, boot.strip(),
         whole=kselflist.PART in names, keep=args.record,
     )  # fmt: skip
+    everything = replace(guest, kunit=True, programs=tuple(guesttests.names()))
+    configs = configurations.Request(
+        configurations.load().chosen(names), everything, keep=args.record
+    )
     seed = random.randrange(1 << 31)
     cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
     return Request(
         "lab" in names, "hooks" in names, model.PART in names, guest, "seeded" in names,
-        unhooked.PART in names, cuts if "powercut" in names else None, own, seed,
+        unhooked.PART in names, cuts if "powercut" in names else None, own, configs, seed,
     )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
     request = request_from(args)
-    found = [test for name, part in parts(request) for test in announce(name, part)]
-    count = tap.count(found)
-    for test in found:
+    found = [announce(name, part) for name, part in parts(request)]
+    tests = [test for part in found for test in part.tests]
+    ui.out.print(summary(found))
+    for test in tests:
         if test.verdict is Verdict.FAILED:
             ui.result(failure(test))
+    count = tap.count(tests)
     ui.result(str(count))
     return 0 if count.ok else 1
+
+
+def summary(found: Iterable[Part]) -> Table:
+    """Which part took how long."""
+    made = Table(box=box.SIMPLE_HEAD)
+    made.add_column("part")
+    for head in ("passed", "failed", "skipped", "seconds"):
+        made.add_column(head, justify="right")
+    for part in found:
+        count = tap.count(part.tests)
+        numbers = (count.passed, count.failed, count.skipped, round(part.seconds))
+        made.add_row(part.name, *map(str, numbers))
+    return made
 
 
 def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
@@ -154,13 +208,15 @@ def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
         yield "powercut", lambda: powercut.cut_all(cuts)
     if request.kselftests.entries:
         yield kselflist.PART, lambda: kselftests.run(request.kselftests)
+    if request.configs.wanted:
+        yield configurations.PART, lambda: configurations.run(request.configs)
 
 
 def failure(test: Test) -> str:
     return f"failed: {test.name}" + (f" ({test.detail})" if test.detail else "")
 
 
-def announce(name: str, part: Callable[[], list[Test]]) -> list[Test]:
+def announce(name: str, part: Callable[[], list[Test]]) -> Part:
     """One line for each failure, one for each reason to skip, and one for the part."""
     began = time.monotonic()
     tests = part()
@@ -170,5 +226,6 @@ def announce(name: str, part: Callable[[], list[Test]]) -> list[Test]:
     reasons = Counter(test.detail for test in tests if test.verdict is Verdict.SKIPPED)
     for reason, times in reasons.items():
         ui.result(f"skipped {times}: {reason.removeprefix('SKIP ')}")
-    ui.result(f"{name}: {tap.count(tests)} ({time.monotonic() - began:.0f} s)")
-    return tests
+    seconds = time.monotonic() - began
+    ui.result(f"{name}: {tap.count(tests)} ({seconds:.0f} s)")
+    return Part(name, tests, seconds)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Configurations: which are chosen, how they are made, what in a log is a warning of ours."""
+
+import json
+import lzma
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swathe import (
+    apt,
+    build,
+    compiled,
+    config,
+    configurations,
+    environment,
+    guesttests,
+    hooks,
+    proc,
+    source,
+    test,
+    tree,
+    version,
+)  # fmt: skip
+from swathe.__main__ import parser
+from swathe.compiled import Cross, Job
+from swathe.configurations import Catalogue, Entry, Row, Variant
+from swathe.errors import CheckFailed, UsageError, VmLost
+from swathe.tap import Test, Verdict
+
+NATIVE = Cross((), (), "amd64")
+TREE = Path("/t/6.12")
+FOUND = source.Source(TREE, version.Version.parse("6.12.117"), ours=True)
+HOOKS = [
+    replace(hooks.load()[0], name="a", file="mm/memory.c", functions=("zap_pmd_range",)),
+    replace(hooks.load()[0], name="b", file="mm/userfaultfd.c", functions=("move_pages",)),
+    replace(hooks.load()[0], name="c", file="mm/internal.h", functions=("#include",)),
+]
+MAKEFILE = (
+    "mmu-$(CONFIG_MMU) := highmem.o memory.o \\\n  mlock.o\n"
+    "obj-$(CONFIG_SWAP) += page_io.o swap_state.o\n"
+    "obj-$(CONFIG_USERFAULTFD) += userfaultfd.o\n"
+)
+
+
+def request(names: list[str]) -> test.Request:
+    return test.request_from(parser().parse_args(["test", *names]))
+
+
+def chosen(names: list[str]) -> tuple[list[str], list[str]]:
+    found = request(names).configs.catalogue
+    return [item.name for item in found.compiled], [item.name for item in found.booted]
+
+
+def test_the_file_is_as_it_should_be() -> None:
+    catalogue = configurations.load()
+    assert {"amd64", "cloud-amd64", "rt-amd64", "arm64"} <= {e.name for e in catalogue.compiled}
+    assert {item.name for item in catalogue.booted} == set(config.variants())
+    for entry in catalogue.compiled:
+        cross = catalogue.arches[entry.arch]
+        assert cross.debian or not entry.start.startswith(compiled.DEBIAN), entry.name
+        assert cross.compiler.endswith("gcc")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('[[booted]]\nname = "nobody"\nwhy = ""\n', "configs/variants has no nobody"),
+        ('[[booted]]\nname = "up"\nwhy = ""\n' * 2, "'up' is taken"),
+        ('[[compiled]]\nname = "a"\narch = "z80"\nstart = "x"\nwhy = ""\n', "no such arch"),
+    ],
+)
+def test_mistakes_in_the_file(wrong: str, said: str) -> None:
+    rest = "".join(f"{key} = []\n" for key in ("compiled", "booted") if f"[{key}]" not in wrong)
+    with pytest.raises(ValueError, match=said):
+        configurations.parse(f"{rest}[arch.x]\nmake = []\npackages = []\n{wrong}")
+    with pytest.raises(TypeError):
+        configurations.parse('compiled = []\n[arch]\n[[booted]]\nname = "up"\nhwy = ""\n')
+
+
+def test_names_choose() -> None:
+    assert chosen(["configs/arm64", "configs/up"]) == (["arm64"], ["up"])
+    everything = configurations.load()
+    assert chosen(["configs"])[0] == [entry.name for entry in everything.compiled]
+    assert chosen(["configs/booted"]) == ([], [item.name for item in everything.booted])
+    assert chosen([]) == ([], [])
+    with pytest.raises(UsageError, match="configs/arm64"):
+        request(["configs/z80"])
+
+
+def test_ci_is_what_seldom_finds_anything_besides() -> None:
+    usual, ci = request([]), request(["ci"])
+    assert (usual.lab, usual.hooks, usual.guest.kunit) == (True, True, True)
+    assert set(usual.guest.programs) == set(guesttests.names())
+    assert (usual.model, usual.seeded, usual.powercut) == (False, False, None)
+    assert (ci.lab, ci.hooks, ci.model, ci.seeded, ci.unhooked) == (True,) * 4 + (False,)
+    assert ci.guest == usual.guest
+    assert ci.powercut is not None
+    assert not ci.configs.wanted
+
+
+def test_the_summary_names_every_part(capsys: pytest.CaptureFixture[str]) -> None:
+    part = test.announce("hooks", lambda: [Test("a", Verdict.PASSED), Test("b", Verdict.FAILED)])
+    table = test.summary([part, test.Part("lab", [Test("c", Verdict.SKIPPED)], 61.4)])
+    assert [list(column.cells) for column in table.columns] == [
+        ["hooks", "lab"], ["1", "0"], ["1", "0"], ["0", "1"], ["0", "61"],
+    ]  # fmt: skip
+    assert "hooks: 1 passed, 1 failed, 0 skipped (0 s)" in capsys.readouterr().out
+
+
+def test_a_variant_is_the_last_fragment_and_has_a_directory_of_its_own() -> None:
+    names = [path.name for path in config.Flavor("debug", "x86_64", False, "up").fragments()]
+    assert names[-1] == "up.config"
+    wanted = build.Request(flavor="debug", variant="up")
+    assert build.out_directory("6.12.117", wanted).name == "6.12.117-debug-x86_64-up"
+    assert request(["--variant", "up"]).guest.kernel.variant == "up"
+
+
+def test_five_levels_are_booted_where_there_is_no_kasan() -> None:
+    usual = request([]).guest
+    five = replace(usual, kernel=replace(usual.kernel, variant=guesttests.FIVE_LEVELS))
+    assert guesttests.FIVE_LEVELS in config.variants()
+    assert "no5lvl" in usual.words.split()
+    assert five.words.split() == [word for word in usual.words.split() if word != "no5lvl"]
+    fragments = config.Flavor("debug", "x86_64", False, guesttests.FIVE_LEVELS).fragments()
+    assert config.request(fragments)["CONFIG_KASAN"] == "n"
+
+
+def test_with_tables_and_without() -> None:
+    entry = Entry("a", "x", "defconfig", "why", ("CONFIG_A=y",), "both", ("mm/",))
+    on, off = configurations.jobs(entry, NATIVE)
+    assert (on.label, off.label) == ("a", "a, no tables")
+    assert on.directory != off.directory
+    assert "CONFIG_UNMAP_TABLES=y\n" in on.fragment()
+    assert "# CONFIG_UNMAP_TABLES is not set\n" in off.fragment()
+    assert "CONFIG_EXPERT=y" in off.fragment()
+    (alone,) = configurations.jobs(replace(entry, tables=""), NATIVE)
+    assert "UNMAP_TABLES" not in alone.fragment()
+    assert {"CONFIG_UNMAP=y", "CONFIG_A=y"} <= set(alone.fragment().splitlines())
+    without = replace(alone, options=("# CONFIG_UNMAP is not set",))
+    assert "CONFIG_UNMAP=y" not in without.fragment()
+
+
+def test_what_is_compiled() -> None:
+    job = Job("a", NATIVE, "defconfig", targets=("mm/x.o",))
+    options = {"CONFIG_UNMAP": "y", "CONFIG_MMU": "y"}
+    assert compiled.targets(job, HOOKS, MAKEFILE, options) == ["mm/unmap/", "mm/memory.o", "mm/x.o"]
+    options |= {"CONFIG_UNMAP": "n", "CONFIG_USERFAULTFD": "y"}
+    assert compiled.targets(job, HOOKS, MAKEFILE, options) == [
+        "mm/memory.o", "mm/userfaultfd.o", "mm/x.o",
+    ]  # fmt: skip
+
+
+def test_what_is_a_warning_of_ours(data: Callable[[str], str]) -> None:
+    found = compiled.read(data("compiled.log"), TREE, HOOKS)
+    assert [line[:44] for line in found] == [
+        "mm/unmap/table.c:12:3: warning: unused varia",
+        "include/linux/unmap.h:7:9: error: implicit d",
+        "mm/memory.c:4:1: warning: 'stock_zap_pmd_ran",
+        "mm/memory.c:9:1: warning: suggest braces aro",
+        "mm/unmap/run.c:30: warning: Function paramet",
+        "mm/memory.o: warning: objtool: zap_pmd_range",
+        "mm/unmap/Kconfig:30:warning: defaults for ch",
+    ]
+    assert not [line for line in found if str(TREE) in line]
+
+
+class Make:
+    """A stand-in: what it prints, and whether it fails."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.text, self.status = "", 0
+        self.calls: list[list[str]] = []
+        monkeypatch.setattr(proc, "stream", self)
+
+    def __call__(self, argv: list[str], log: Path, *_: object) -> int:
+        self.calls.append(argv)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(self.text)
+        return self.status
+
+
+def test_until_there_is_no_warning_all_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, out = Make(monkeypatch), tmp_path / "out"
+    kept = [out / "mm/memory.o", out / "mm/unmap/run.o"]
+
+    def again() -> list[str]:
+        for path in kept:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return compiled.make_objects(["make"], TREE, out, HOOKS)
+
+    make.text = f"{TREE}/mm/unmap/run.c:3:1: warning: unused\n"
+    assert again() == ["mm/unmap/run.c:3:1: warning: unused"]
+    make.text = ""
+    assert again() == []
+    assert not [path for path in kept if path.exists()]
+    assert again() == []
+    assert [path for path in kept if path.exists()] == kept
+    make.status = 2
+    with pytest.raises(CheckFailed, match="does not build"):
+        again()
+    make.status = 0
+    assert again() == []
+    assert not [path for path in kept if path.exists()]
+
+
+def test_a_distributions_configuration_is_fetched_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[tuple[str, str]] = []
+
+    def unpack(argv: list[str], *_: object, **__: object) -> str:
+        home = Path(argv[-1]) / "usr/src/linux-config-6.12"
+        home.mkdir(parents=True)
+        (home / "config.arm64_none_arm64.xz").write_bytes(lzma.compress(b"CONFIG_A=y\n"))
+        return ""
+
+    def foreign(package: str, architecture: str, directory: Path) -> Path:
+        fetched.append((package, architecture))
+        return directory / "x.deb"
+
+    monkeypatch.setattr(apt, "fetch_foreign", foreign)
+    monkeypatch.setattr(proc, "run", lambda *_, **__: proc.Done(0, "amd64\n"))
+    monkeypatch.setattr(proc, "check", unpack)
+    for _ in range(2):
+        text = compiled.debian_file("arm64_none_arm64", "arm64", FOUND, "6.12")
+        assert text == b"CONFIG_A=y\n"
+    assert fetched == [("linux-config-6.12", "arm64")]
+    with pytest.raises(CheckFailed, match="has no configuration nothing"):
+        compiled.debian_file("nothing", "arm64", FOUND, "6.12")
+
+
+def test_all_mirrors_serve_another_architecture() -> None:
+    listing = "http://m/debian/ bookworm\nhttp://m/s/ bookworm-security\nhttp://n/ nodistro\n"
+    assert apt.mirrors(listing * 2) == [
+        ("http://m/debian/", "bookworm"), ("http://m/s/", "bookworm-security"),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(configurations, "RESULTS", tmp_path / "now")
+    monkeypatch.setattr(configurations, "RECORDED", tmp_path / "kept")
+    monkeypatch.setattr(environment, "commit", lambda: "abc")
+    monkeypatch.setattr(source, "get", lambda *_: FOUND)
+    monkeypatch.setattr(tree, "prepare", lambda _: tree.Prepared(TREE, ""))
+    return tmp_path
+
+
+def test_one_that_fails_does_not_keep_the_others(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    booted: list[tuple[str, int]] = []
+
+    def compile_in(job: Job, *_: object) -> list[str]:
+        if job.name == "um":
+            raise CheckFailed("this kernel's Kconfig does not grant CONFIG_A=y")
+        return ["mm/unmap/run.c:3: warning: unused"] if job.tables is False else []
+
+    def guest(wanted: guesttests.Request) -> list[Test]:
+        booted.append((wanted.kernel.variant, wanted.cpus))
+        assert wanted.kunit
+        if wanted.kernel.variant == "preempt-rt":
+            raise VmLost("the VM was lost: panic; its console is in /x")
+        return [Test("guest tables: a", Verdict.PASSED), Test("b", Verdict.SKIPPED, "no huge")]
+
+    monkeypatch.setattr(compiled, "compile_in", compile_in)
+    monkeypatch.setattr(guesttests, "run", guest)
+    names = [f"configs/{name}" for name in ("tiny", "um", "riscv", "up", "preempt-rt", "memcg-v1")]
+    tests = configurations.run(replace(request(names).configs, keep=True))
+    failed = [found.name for found in tests if found.verdict is Verdict.FAILED]
+    assert failed == ["configs tiny, no tables", "configs um", "configs preempt-rt"]
+    assert "configs up: guest tables: a" in [found.name for found in tests]
+    assert booted == [("up", 1), ("preempt-rt", 2), ("memcg-v1", 2)]
+    text = (results / "kept" / "configs-6.12.117.md").read_text()
+    assert "| up | booted | 1 passed, 0 failed, 1 skipped | 0 |" in text
+    assert "| tiny, no tables | compiled | FAILED: 1 warnings | 0 |" in text
+    assert "| riscv | compiled | no warning | 0 |" in text
+    assert "| preempt-rt | booted | FAILED: the VM was lost: panic | 0 |" in text
+    assert "preempt-rt" in capsys.readouterr().out
+
+
+def test_what_was_not_tried_stays_as_it_was(results: Path) -> None:
+    old = Row("up", "booted", "no SMP", True, "9 passed", 3, "old")
+    gone = replace(old, name="no-such-one")
+    configurations.record("6.12.117", [old, gone], keep=False)
+    configurations.record("6.12.117", [replace(old, name="um", kind="compiled")], keep=False)
+    kept = json.loads((results / "now" / "configs-6.12.117.json").read_text())
+    assert [row["name"] for row in kept] == ["um", "up"]
+    assert not (results / "kept").exists()
+
+
+def test_the_catalogue_of_one_variant_boots_no_other() -> None:
+    only = Catalogue({}, (), (Variant("up", "no SMP", 1),))
+    assert only.chosen(["configs/up"]) == only
+    assert only.chosen(["configs/compiled"]).booted == ()
