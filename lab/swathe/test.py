@@ -8,6 +8,7 @@
     guest    system-call tests in the same boot, each for itself
     seeded   kernels broken on purpose: each way to break the laws is found
     unhooked kernels without one hook: what fails without it is said in hooks/series
+    field    swathe-proof, which is for real machines, finds what is broken in guests
     powercut two guests lose their power: what was synced is on their disks
     kselftests
              the kernel's own tests of mm, unchanged, in two guests: the
@@ -33,6 +34,7 @@ from dataclasses import dataclass
 
 from swathe import (
     build,
+    fieldtests,
     guesttests,
     hooktests,
     kselflist,
@@ -49,7 +51,7 @@ from swathe import (
 from swathe.errors import UsageError
 from swathe.tap import Test, Verdict
 
-DEFAULT = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", "powercut")
+DEFAULT = ("lab", "hooks", model.PART, "kunit", "guest", "seeded", fieldtests.PART, "powercut")
 # They build a kernel a hook, and take half an hour.
 PARTS = (*DEFAULT, unhooked.PART, kselflist.PART)
 TIMEOUT = 2700
@@ -65,6 +67,7 @@ class Request:
     model: bool
     guest: guesttests.Request
     seeded: bool
+    field: bool
     unhooked: bool
     powercut: powercut.Request | None
     kselftests: kselftests.Request
@@ -121,7 +124,8 @@ def request_from(args: argparse.Namespace) -> Request:
     cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
     return Request(
         "lab" in names, "hooks" in names, model.PART in names, guest, "seeded" in names,
-        unhooked.PART in names, cuts if "powercut" in names else None, own, seed,
+        fieldtests.PART in names, unhooked.PART in names,
+        cuts if "powercut" in names else None, own, seed,
     )  # fmt: skip
 
 
@@ -148,6 +152,11 @@ def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
         yield "kernel", lambda: guesttests.run(request.guest)
     if request.seeded:
         yield "seeded", lambda: seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
+    if request.field:
+        yield (
+            fieldtests.PART,
+            lambda: fieldtests.run(request.guest.kernel, request.seed, request.guest.cpus),
+        )
     if request.unhooked:
         yield unhooked.PART, lambda: unhooked.run(request.guest.kernel, request.guest.cpus)
     if (cuts := request.powercut) is not None:
