@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR]
+ * swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] [--teams LIST]
  *
  * Run as root on a machine whose kernel has Swathe, for an hour if it may be; see proof.h
  * for what it does.  It uses all processors, at most 100 MiB of memory for each, and a
  * file of 32 MiB, of which little is written, in DIR (default: /var/tmp).
  *
+ * --teams anonymous,tmpfs,disk,walk names those that are to run, if not all.
  * --spoil stamp|trap|canary|table does something wrong, which must be found.
  *
  * exit status: 0 nothing was wrong; 1 something was; 2 wrong usage; 3 this is no Swathe
@@ -27,25 +28,43 @@
 #include "proof.h"
 
 #define MAX_TEAMS	256
+#define POLL		100000	/* us */
+#define TURN		5	/* polls */
+#define LOG_GRACE	50	/* polls: content that is wrong says more than the log */
 
 struct options options = { .seconds = 3600, .dir = "/var/tmp" };
 struct account *account;
 
+/*
+ * A team is only as good as it has processors: some of them have the machine at a time, while
+ * the others are stopped.  @turns are the bits of those in which it runs.
+ */
+enum turn { ANON_TURN, FILE_TURN, WALK_TURN, WALKS_TURN, ALL_TURN, NR_TURNS };
+
 static struct running {
 	const char *name;
 	team_fn *run;
+	unsigned int turns;
 	pid_t pid;
 } teams[MAX_TEAMS];
 
 static unsigned int nr_teams;
+static char log_line[200];		/* the first complaint of the kernel's own */
 static struct account *accounts;
 static volatile sig_atomic_t interrupted;
 
+/*
+ * The first one of a team is told.  A process whose memory is damaged may take the machine
+ * with it when it ends: not before the verdict is out.
+ */
 static __noreturn void leave(int status, const char *fmt, va_list args)
 {
-	if (!__atomic_exchange_n(&account->failed, status, __ATOMIC_ACQ_REL))
+	if (!__atomic_exchange_n(&account->leaving, true, __ATOMIC_ACQ_REL)) {
 		vsnprintf(account->failure, sizeof(account->failure), fmt, args);
-	_exit(status);
+		store(&account->failed, status);
+	}
+	for (;;)
+		pause();
 }
 
 void wrong(const char *fmt, ...)
@@ -66,7 +85,7 @@ void lacking(const char *fmt, ...)
 
 static __noreturn void usage(void)
 {
-	fprintf(stderr, "swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR]\n"
+	fprintf(stderr, "swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] [--teams LIST]\n"
 		"as root, on a kernel with Swathe; see docs/hardware.md\n");
 	exit(EXIT_USAGE);
 }
@@ -85,7 +104,7 @@ static void parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "minutes", 1, 0, 'm' }, { "seconds", 1, 0, 's' }, { "seed", 1, 0, 'r' },
-		{ "dir", 1, 0, 'd' }, { "spoil", 1, 0, 'x' }, { }
+		{ "dir", 1, 0, 'd' }, { "teams", 1, 0, 't' }, { "spoil", 1, 0, 'x' }, { }
 	};
 	int c;
 
@@ -99,6 +118,8 @@ static void parse_options(int argc, char **argv)
 			options.seed = parse_number(optarg);
 		else if (c == 'd')
 			options.dir = optarg;
+		else if (c == 't')
+			options.teams = optarg;
 		else if (c == 'x')
 			options.spoil = optarg;
 		else
@@ -108,21 +129,26 @@ static void parse_options(int argc, char **argv)
 		usage();
 }
 
-static void add_teams(const char *name, team_fn *run, unsigned int nr)
+static void add_teams(const char *name, team_fn *run, unsigned int nr, unsigned int turns)
 {
+	if (options.teams && !strstr(options.teams, name))
+		return;
 	while (nr-- && nr_teams < MAX_TEAMS)
-		teams[nr_teams++] = (struct running){ name, run, 0 };
+		teams[nr_teams++] = (struct running){ name, run, turns | 1U << ALL_TURN, 0 };
 }
 
 /* As many as keep all processors busy; at least one of each kind. */
 static void choose_teams(void)
 {
-	unsigned int cpus = nr_cpus();
+	unsigned int some = nr_cpus() / (MAX_WRITERS + 1);
 
-	add_teams("anonymous", run_anon, cpus / 4 ? cpus / 4 : 1);
-	add_teams("tmpfs", run_tmpfs, cpus / 8 ? cpus / 8 : 1);
-	add_teams("disk", run_disk, 1);
-	add_teams("walk", run_walk, 2);
+	if (some > MAX_TEAMS / 3)
+		some = MAX_TEAMS / 3;
+	add_teams("anonymous", run_anon, some ? some : 1, 1U << ANON_TURN);
+	add_teams("tmpfs", run_tmpfs, some > 1 ? some - 1 : 1, 1U << FILE_TURN);
+	add_teams("disk", run_disk, 1, 1U << FILE_TURN);
+	add_teams("walk", run_walk, 1, 1U << WALK_TURN | 1U << WALKS_TURN);
+	add_teams("walk", run_walk, 1, 1U << WALKS_TURN);
 }
 
 static void start_one(unsigned int number)
@@ -198,13 +224,10 @@ static void find(struct finding *finding, int status, const char *where, const c
 /* A team that ended: it should not have. */
 static void read_end(struct finding *finding, unsigned int number, int status)
 {
-	const struct account *own = &accounts[number];
 	char text[80];
 
 	teams[number].pid = 0;
-	if (own->failed) {
-		find(finding, own->failed, teams[number].name, own->failure);
-	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
 		find(finding, EXIT_LACKS, teams[number].name, "killed from outside (no memory?)");
 	} else {
 		snprintf(text, sizeof(text), "ended with status %#x", status);
@@ -221,6 +244,22 @@ static void look_for_ends(struct finding *finding)
 		for (unsigned int i = 0; i < nr_teams; i++)
 			if (teams[i].pid == pid)
 				read_end(finding, i, status);
+}
+
+static void look_for_failures(struct finding *finding)
+{
+	for (unsigned int i = 0; i < nr_teams; i++)
+		if (load(&accounts[i].failed))
+			find(finding, accounts[i].failed, teams[i].name, accounts[i].failure);
+}
+
+static void give_turn(unsigned int nth)
+{
+	unsigned int turn = nth % NR_TURNS;
+
+	for (unsigned int i = 0; i < nr_teams; i++)
+		if (teams[i].pid)
+			kill(teams[i].pid, teams[i].turns >> turn & 1 ? SIGCONT : SIGSTOP);
 }
 
 static void end_all(void)
@@ -241,27 +280,49 @@ static void on_signal(int number)
 static unsigned long watch(struct finding *finding, int log)
 {
 	time_t start = time(NULL);
-	unsigned long passed = 0, told = 0;
-	char line[200];
+	unsigned long passed = 0, told = 0, polls = 0, grace = LOG_GRACE;
 
 	while (!finding->status && !interrupted && passed < options.seconds) {
-		usleep(200000);
+		if (polls % TURN == 0)
+			give_turn(polls / TURN);
+		polls++;
+		usleep(POLL);
+		look_for_failures(finding);
 		look_for_ends(finding);
-		if (log_complains(log, line, sizeof(line)))
-			find(finding, EXIT_WRONG, "the kernel's log", line);
+		if (!*log_line)
+			log_complains(log, log_line, sizeof(log_line));
+		else if (!grace--)
+			find(finding, EXIT_WRONG, "the kernel's log", log_line);
 		passed = time(NULL) - start;
 		if (passed / 60 != told) {
 			told = passed / 60;
 			print_progress(passed);
 		}
 	}
+	if (*log_line)
+		find(finding, EXIT_WRONG, "the kernel's log", log_line);
 	return passed;
+}
+
+/* What the teams of one kind did; they stand side by side. */
+static void print_kind(unsigned int first)
+{
+	struct account sum = { 0 };
+	unsigned int nr = 0;
+
+	for (unsigned int i = first; i < nr_teams && !strcmp(teams[i].name, teams[first].name); i++) {
+		sum.stores += load(&accounts[i].stores);
+		sum.takes += load(&accounts[i].takes);
+		sum.checks += load(&accounts[i].checks);
+		nr++;
+	}
+	printf("done: %u %s: %llu stores, %llu times taken away, %llu pages checked\n", nr,
+	       teams[first].name, (unsigned long long)sum.stores, (unsigned long long)sum.takes,
+	       (unsigned long long)sum.checks);
 }
 
 static void print_verdict(const struct finding *finding, unsigned long seconds)
 {
-	struct account sum = sum_up();
-
 	printf("\n----- swathe-proof: from here to the line at the end, for a mail -----\n");
 	if (finding->status == EXIT_WRONG)
 		printf("verdict: WRONG (%s): %s\n", finding->where, finding->what);
@@ -269,13 +330,15 @@ static void print_verdict(const struct finding *finding, unsigned long seconds)
 		printf("verdict: none (%s): %s\n", finding->where, finding->what);
 	else
 		printf("verdict: nothing was wrong\n");
+	if (*log_line)
+		printf("the kernel's log: %s\n", log_line);
 	print_machine();
 	printf("run: seed %llu, %lu of %u seconds%s, %u teams\n",
 	       (unsigned long long)options.seed, seconds, options.seconds,
 	       interrupted ? " (interrupted)" : "", nr_teams);
-	printf("done: %llu stores, %llu times taken away, %llu pages checked\n",
-	       (unsigned long long)sum.stores, (unsigned long long)sum.takes,
-	       (unsigned long long)sum.checks);
+	for (unsigned int i = 0; i < nr_teams; i++)
+		if (!i || strcmp(teams[i].name, teams[i - 1].name))
+			print_kind(i);
 	if (!counter_added("tables_freed"))
 		printf("note: no page table was given back: this shows nothing of tables\n");
 	printf("counters before -> after:\n");
@@ -300,6 +363,8 @@ int main(int argc, char **argv)
 	log = open_log();
 	note_counters();
 	choose_teams();
+	if (!nr_teams)
+		usage();
 	print_machine();
 	printf("seed %llu, %u seconds, %u teams\n", (unsigned long long)options.seed,
 	       options.seconds, nr_teams);
@@ -307,7 +372,7 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_signal);
 	start_all();
 	seconds = watch(&finding, log);
-	end_all();
 	print_verdict(&finding, seconds);
+	end_all();
 	return finding.status;
 }

@@ -52,6 +52,7 @@ typedef uint64_t u64;
 /* What the parent knows of a team, in memory that both have. */
 struct account {
 	u64 stores, takes, checks;
+	bool leaving;
 	int failed;
 	char failure[240];
 };
@@ -59,14 +60,14 @@ struct account {
 struct options {
 	u64 seed;
 	unsigned int seconds;
-	const char *dir;
+	const char *dir, *teams;
 	const char *spoil;	/* what to do wrong, to see that it is found */
 };
 
 extern struct options options;
 extern struct account *account;		/* this team's own */
 
-/* proof.c: what was found; ends the team. */
+/* proof.c: what was found; the team ends. */
 __noreturn __printf(1, 2) void wrong(const char *fmt, ...);
 /* The machine cannot do this, which says nothing about it. */
 __noreturn __printf(1, 2) void lacking(const char *fmt, ...);
@@ -99,7 +100,7 @@ unsigned int below(struct random *random, unsigned int limit);
 #define CLUSTER		4	/* neighbours in each table, and one page that is alone */
 #define PER_TABLE	(CLUSTER + 1)
 #define NR_PAGES	(NR_TABLES * PER_TABLE)
-#define NR_WRITERS	2
+#define MAX_WRITERS	2
 #define NR_WORDS	4	/* places of a page in which its stamp is stored */
 
 /*
@@ -121,7 +122,7 @@ struct team {
 	struct random random;	/* the driver's */
 	char *arena;
 	struct spot spots[NR_PAGES];
-	pthread_t writers[NR_WRITERS];
+	unsigned int nr_writers;
 	int gate;		/* closed: writers wait */
 	unsigned int parked;
 	bool snapshot;		/* a child's: numbers and pages are not of the same moment */

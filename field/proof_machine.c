@@ -11,7 +11,9 @@
 
 #include "proof.h"
 
+#ifndef UNMAP
 #define UNMAP	"/sys/kernel/mm/unmap/"
+#endif
 #define THP	"/sys/kernel/mm/transparent_hugepage/"
 #define MAX_COUNTERS	64
 #define LINE	200

@@ -100,14 +100,14 @@ static void *writer(void *arg)
 	const struct writer *self = arg;
 	struct team *team = self->team;
 
-	use_cpu(team->number + 1 + self->nth);
+	use_cpu(team->number * (MAX_WRITERS + 1) + 1 + self->nth);
 	for (;;) {
-		for (unsigned int i = self->nth; i < NR_PAGES; i += NR_WRITERS) {
+		for (unsigned int i = self->nth; i < NR_PAGES; i += team->nr_writers) {
 			if (load(&team->gate))
 				park(team);
 			write_page(team, i);
 		}
-		add(&account->stores, NR_PAGES / NR_WRITERS);
+		add(&account->stores, NR_PAGES / team->nr_writers);
 	}
 	return NULL;
 }
@@ -133,15 +133,17 @@ static void place_spots(struct team *team)
 
 void start_team(struct team *team, unsigned int number)
 {
-	static struct writer writers[NR_WRITERS];
+	static struct writer writers[MAX_WRITERS];
+	pthread_t thread;
 
 	team->number = number;
 	team->random = random_for(number, 0);
 	place_spots(team);
-	use_cpu(number);
-	for (unsigned int i = 0; i < NR_WRITERS; i++) {
+	use_cpu(number * (MAX_WRITERS + 1));
+	team->nr_writers = nr_cpus() > MAX_WRITERS ? MAX_WRITERS : 1;
+	for (unsigned int i = 0; i < team->nr_writers; i++) {
 		writers[i] = (struct writer){ team, i };
-		if (pthread_create(&team->writers[i], NULL, writer, &writers[i]))
+		if (pthread_create(&thread, NULL, writer, &writers[i]))
 			lacking("no thread could be made");
 	}
 }
@@ -196,7 +198,7 @@ void await_stores(struct team *team, struct range range)
 void close_gate(struct team *team)
 {
 	store(&team->gate, 1);
-	while (load(&team->parked) < NR_WRITERS)
+	while (load(&team->parked) < team->nr_writers)
 		sched_yield();
 }
 

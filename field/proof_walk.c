@@ -68,8 +68,6 @@ static void await_step(u64 step)
 	while (load(&walk.step) < step) {
 		switch (load(&walk.waiting)) {
 		case SPINNING:
-			for (int i = 0; i < 1000 && load(&walk.step) < step; i++)
-				;
 			break;
 		case YIELDING:
 			sched_yield();
