@@ -30,7 +30,7 @@
 #define MAX_TEAMS	256
 #define POLL		100000	/* us */
 #define TURN		5	/* polls */
-#define LOG_GRACE	50	/* polls: content that is wrong says more than the log */
+#define LOG_GRACE	600	/* polls: content that is wrong says more than the log */
 
 struct options options = { .seconds = 3600, .dir = "/var/tmp" };
 struct account *account;

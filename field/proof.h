@@ -104,12 +104,15 @@ unsigned int below(struct random *random, unsigned int limit);
 #define NR_WORDS	4	/* places of a page in which its stamp is stored */
 
 /*
- * A page that is stored into.  @seq is the last store that has ended, and the writer's alone.
- * @base is the driver's: stores up to @base + 1 may be gone, later ones must be there.
+ * A page that is stored into.  @begun and @seq are its writer's: the last store that was
+ * begun, and that has ended.  The driver's are @base: of stores up to that anything may be
+ * gone, later ones must be there; and @losing, while an operation is on that may drop any.
  */
 struct spot {
-	u64 seq __attribute__((__aligned__(64)));
+	u64 begun __attribute__((__aligned__(64)));
+	u64 seq;
 	u64 base;
+	int losing;
 	size_t offset;		/* in the arena */
 };
 
@@ -130,11 +133,12 @@ struct team {
 
 /* Where the pages are, and who stores into them; the arena is mapped. */
 void start_team(struct team *team, unsigned int number);
-/* Some whole tables of the arena. */
+/* Some whole tables of the arena, or a part of one. */
 struct range pick_range(struct team *team);
-bool in_range(const struct team *team, const struct spot *spot, struct range range);
-/* An operation on the range has ended that may drop what was stored before. */
-void forget(struct team *team, struct range range);
+bool in_range(const struct spot *spot, struct range range);
+/* Around an operation on the range that may drop what was stored before its end. */
+void begin_loss(struct team *team, struct range range);
+void end_loss(struct team *team, struct range range);
 /* Wait, not for ever, until each page of the range was stored into twice. */
 void await_stores(struct team *team, struct range range);
 /* No store ends while the gate is closed. */

@@ -27,23 +27,27 @@ static void advise(struct team *team, struct range range, int advice)
 
 static void discard(struct team *team, struct range range)
 {
+	begin_loss(team, range);
 	advise(team, range, MADV_DONTNEED);
-	forget(team, range);
+	end_loss(team, range);
 }
 
 /* One page after the other: the table is empty with the last of them. */
 static void discard_pages(struct team *team, struct range range)
 {
-	for (unsigned int i = 0; i < NR_PAGES; i++)
-		if (in_range(team, &team->spots[i], range))
-			madvise(team->arena + team->spots[i].offset, PAGE, MADV_DONTNEED);
-	forget(team, range);
+	for (unsigned int i = 0; i < NR_PAGES; i++) {
+		size_t at = team->spots[i].offset;
+
+		if (in_range(&team->spots[i], range))
+			discard(team, (struct range){ at, at + PAGE });
+	}
 }
 
 static void free_lazily(struct team *team, struct range range)
 {
+	begin_loss(team, range);
 	advise(team, range, MADV_FREE);
-	forget(team, range);
+	end_loss(team, range);
 	advise(team, range, MADV_PAGEOUT);
 }
 
@@ -54,6 +58,7 @@ static void evict(struct team *team, struct range range)
 
 static void collapse(struct team *team, struct range range)
 {
+	range.first &= ~(TABLE - 1);
 	range.end = range.first + TABLE;
 	advise(team, range, MADV_COLLAPSE);
 }
@@ -64,12 +69,13 @@ static void replace(struct team *team, struct range range)
 	char *start = team->arena + range.first;
 	size_t len = range.end - range.first;
 
+	begin_loss(team, range);
 	if (mmap(start, len, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != start)
 		lacking("cannot map memory: %s", strerror(errno));
 	if (below(&team->random, 4))
 		madvise(start, len, MADV_NOHUGEPAGE);
-	forget(team, range);
+	end_loss(team, range);
 }
 
 /* Nobody stores there any more: it must stay what it is. */
@@ -81,7 +87,7 @@ static void check_still(struct team *team, struct range range, const char *there
 	for (unsigned int i = 0; i < NR_PAGES; i++) {
 		const char *page = there + team->spots[i].offset - range.first;
 
-		if (!in_range(team, &team->spots[i], range))
+		if (!in_range(&team->spots[i], range))
 			continue;
 		stamps[i] = read_stamps(page);
 		check_stamps(team, i, &stamps[i], least[i], after);
@@ -91,7 +97,7 @@ static void check_still(struct team *team, struct range range, const char *there
 		const char *page = there + team->spots[i].offset - range.first;
 		struct stamps again;
 
-		if (!in_range(team, &team->spots[i], range))
+		if (!in_range(&team->spots[i], range))
 			continue;
 		again = read_stamps(page);
 		if (memcmp(&again, &stamps[i], sizeof(again)))
@@ -109,10 +115,11 @@ static void move(struct team *team, struct range range)
 
 	for (unsigned int i = 0; i < NR_PAGES; i++)
 		least[i] = least_number(&team->spots[i]);
+	begin_loss(team, range);
 	there = mremap(team->arena + range.first, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+	end_loss(team, range);
 	if (there == MAP_FAILED)	/* of several mappings: not in one call */
 		return;
-	forget(team, range);
 	check_still(team, range, there, least, "mremap()");
 	munmap(there, len);
 }

@@ -39,7 +39,7 @@ static void discard(struct file *file, struct range range)
 static void discard_pages(struct file *file, struct range range)
 {
 	for (unsigned int i = 0; i < NR_PAGES; i++)
-		if (in_range(&file->team, &file->team.spots[i], range))
+		if (in_range(&file->team.spots[i], range))
 			madvise(file->team.arena + file->team.spots[i].offset, PAGE, MADV_DONTNEED);
 }
 
@@ -52,14 +52,14 @@ static void punch(struct file *file, struct range range)
 {
 	if (!file->holes)
 		return;
+	begin_loss(&file->team, range);
 	if (fallocate(file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, range.first,
 		      range.end - range.first)) {
 		if (errno != EOPNOTSUPP)
 			lacking("no hole could be punched: %s", strerror(errno));
 		file->holes = false;
-		return;
 	}
-	forget(&file->team, range);
+	end_loss(&file->team, range);
 }
 
 static void replace(struct file *file, struct range range)
@@ -91,7 +91,7 @@ static void check_file(struct file *file, struct range range, const char *after)
 		u64 least = least_number(&team->spots[i]);
 		struct stamps stamps;
 
-		if (!in_range(team, &team->spots[i], range))
+		if (!in_range(&team->spots[i], range))
 			continue;
 		for (unsigned int j = 0; j < NR_WORDS; j++)
 			if (pread(file->fd, &stamps.word[j], sizeof(u64),
@@ -113,7 +113,7 @@ static void look_for_dirt(struct file *file, struct range range)
 	else
 		discard_pages(file, range);
 	for (unsigned int i = 0; i < NR_PAGES; i++)
-		if (in_range(&file->team, &file->team.spots[i], range))
+		if (in_range(&file->team.spots[i], range))
 			READ_ONCE(file->view[file->team.spots[i].offset]);
 	madvise(file->view + range.first, range.end - range.first, MADV_PAGEOUT);
 	write_back(file, range);

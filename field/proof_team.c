@@ -56,14 +56,21 @@ struct stamps read_stamps(const char *page)
 	return stamps;
 }
 
-/* Who stores alone finds what he stored last, or nothing; never something older. */
+/* Of one who has read his page: if it was dropped before that, this is known by now. */
+static bool may_be_lost(const struct spot *spot)
+{
+	return load(&spot->losing) || spot->seq <= load(&spot->base);
+}
+
+/* Who stores alone finds what he stored last, or nothing if that may be; never something older. */
 static void check_own(struct team *team, unsigned int nr, const char *page)
 {
-	u64 last = stamp_of(team, nr, team->spots[nr].seq);
+	const struct spot *spot = &team->spots[nr];
+	u64 last = stamp_of(team, nr, spot->seq);
 	struct stamps stamps = read_stamps(page);
 
 	for (unsigned int i = 0; i < NR_WORDS; i++)
-		if (stamps.word[i] && stamps.word[i] != last)
+		if (stamps.word[i] != last && (stamps.word[i] || !may_be_lost(spot)))
 			wrong("page %u word %u: its writer reads %#llx and had stored %#llx", nr, i,
 			      (unsigned long long)stamps.word[i], (unsigned long long)last);
 }
@@ -74,9 +81,13 @@ static void write_page(struct team *team, unsigned int nr)
 	char *page = team->arena + spot->offset;
 	u64 number = spot->seq + 1, stamp = stamp_of(team, nr, number);
 
-	/* Reading first maps the page clean: then the processor alone makes it dirty. */
-	if (number & 1)
+	/*
+	 * Reading first maps the page clean: then the processor alone makes it dirty.  One
+	 * store in four is made without having looked.
+	 */
+	if (number & 3)
 		check_own(team, nr, page);
+	store(&spot->begun, number);
 	for (unsigned int i = 0; i < NR_WORDS; i++)
 		store((u64 *)(page + word_offset(i)), stamp);
 	store(&spot->seq, number);
@@ -152,21 +163,38 @@ struct range pick_range(struct team *team)
 {
 	unsigned int first = below(&team->random, NR_TABLES);
 	unsigned int nr = 1 + below(&team->random, NR_TABLES - first);
+	size_t part = below(&team->random, TABLE / PAGE) * PAGE;
 
+	if (below(&team->random, 2))
+		return below(&team->random, 2) ?
+			(struct range){ first * TABLE, first * TABLE + part + PAGE } :
+			(struct range){ first * TABLE + part, (first + 1) * TABLE };
 	return (struct range){ first * TABLE, (first + nr) * TABLE };
 }
 
-bool in_range(const struct team *team, const struct spot *spot, struct range range)
+bool in_range(const struct spot *spot, struct range range)
 {
-	(void)team;
 	return spot->offset >= range.first && spot->offset < range.end;
 }
 
-void forget(struct team *team, struct range range)
+void begin_loss(struct team *team, struct range range)
 {
 	for (unsigned int i = 0; i < NR_PAGES; i++)
-		if (in_range(team, &team->spots[i], range))
-			team->spots[i].base = load(&team->spots[i].seq);
+		if (in_range(&team->spots[i], range))
+			store(&team->spots[i].losing, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void end_loss(struct team *team, struct range range)
+{
+	for (unsigned int i = 0; i < NR_PAGES; i++) {
+		struct spot *spot = &team->spots[i];
+
+		if (!in_range(spot, range))
+			continue;
+		store(&spot->base, load(&spot->begun));
+		store(&spot->losing, 0);
+	}
 }
 
 static u64 now_ns(void)
@@ -185,7 +213,7 @@ void await_stores(struct team *team, struct range range)
 	for (unsigned int i = 0; i < NR_PAGES; i++)
 		wanted[i] = load(&team->spots[i].seq) + 2;
 	for (unsigned int i = 0; i < NR_PAGES; i++) {
-		if (!in_range(team, &team->spots[i], range))
+		if (!in_range(&team->spots[i], range))
 			continue;
 		while (load(&team->spots[i].seq) < wanted[i]) {
 			if (now_ns() > end)
@@ -213,14 +241,14 @@ u64 least_number(const struct spot *spot)
 {
 	u64 number = load(&spot->seq);
 
-	return number >= spot->base + 2 ? number : 0;
+	return number > spot->base ? number : 0;
 }
 
-/* What was stored when the stamps had been read is in them, or not: one store may be on. */
+/* Stores may have been begun and ended while the stamps were read. */
 void check_stamps(struct team *team, unsigned int nr, const struct stamps *stamps, u64 least,
 		  const char *after)
 {
-	u64 most = load(&team->spots[nr].seq) + 1;
+	u64 most = load(&team->spots[nr].begun);
 
 	for (unsigned int i = 0; i < NR_WORDS; i++) {
 		u64 word = stamps->word[i];

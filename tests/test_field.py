@@ -90,7 +90,7 @@ def test_the_kernel_is_broken_while_the_program_runs() -> None:
     assert isinstance(job, initramfs.Job)
     text = job.texts["/field.sh"]
     assert "report none -- swathe-proof --seconds 10 --seed 7 --dir /mnt\n" in text
-    assert "echo 300 >/sys/module/unmap/parameters/window" in text
+    assert "echo 1000 >/sys/module/unmap/parameters/window" in text
     breaking, mending = (
         text.index(f"echo {word}>{fieldtests.SABOTAGE}") for word in ("table_full ", "")
     )

@@ -66,7 +66,7 @@ GUESTS = (
     (Trial("table_full", PRIVATE, sabotage="table_full", teams=",".join(PRIVATE)),),
 )
 # Somebody has to fill a table again while it is given back: that is held open.
-WINDOWS = {"table_full": 300}
+WINDOWS = {"table_full": 1000}
 
 
 def run(kernel: build.Request, seed: int, cpus: int) -> list[Test]:
