@@ -3,8 +3,8 @@
  * swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] [--teams LIST]
  *
  * Run as root on a machine whose kernel has Swathe, for an hour if it may be; see proof.h
- * for what it does.  It uses all processors, at most 100 MiB of memory for each, and a
- * file of 32 MiB, of which little is written, in DIR (default: /var/tmp).
+ * for what it does.  It uses all processors, at most 100 MiB of memory and 30 MiB for
+ * each of them, and a file in DIR (default: /var/tmp), written at up to 2 MiB a second.
  *
  * --teams anonymous,tmpfs,disk,walk names those that are to run, if not all.
  * --spoil stamp|trap|canary|table does something wrong, which must be found.

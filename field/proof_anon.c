@@ -63,7 +63,7 @@ static void collapse(struct team *team, struct range range)
 	advise(team, range, MADV_COLLAPSE);
 }
 
-/* A new mapping in the same place, with huge pages as the machine wants, or none. */
+/* A new mapping in the same place: small pages mostly, or huge ones, or what is usual here. */
 static void replace(struct team *team, struct range range)
 {
 	char *start = team->arena + range.first;
@@ -73,8 +73,15 @@ static void replace(struct team *team, struct range range)
 	if (mmap(start, len, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != start)
 		lacking("cannot map memory: %s", strerror(errno));
-	if (below(&team->random, 4))
+	switch (below(&team->random, 6)) {
+	case 0:
+		break;
+	case 1:
+		madvise(start, len, MADV_HUGEPAGE);
+		break;
+	default:
 		madvise(start, len, MADV_NOHUGEPAGE);
+	}
 	end_loss(team, range);
 }
 

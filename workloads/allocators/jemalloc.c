@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef uint32_t u32;
+typedef uint64_t u64;
+
 #define SEED	20261123ULL
-#define SLOTS	(1U << 20)
+#define SLOTS	1048576U
 #define STEPS	(3 * SLOTS)
 #define SMALLEST	16
 #define DOUBLINGS	14
@@ -23,24 +26,24 @@
 
 struct object {
 	unsigned char *mem;
-	uint32_t size;
+	u32 size;
 };
 
 /* splitmix64 */
-static uint64_t draw(void)
+static u64 draw(void)
 {
-	static uint64_t state = SEED;
-	uint64_t z = state += 0x9e3779b97f4a7c15ULL;
+	static u64 state = SEED;
+	u64 z = state += 0x9e3779b97f4a7c15ULL;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
 	return z ^ (z >> 31);
 }
 
-static uint32_t draw_size(void)
+static u32 draw_size(void)
 {
-	uint64_t word = draw();
-	uint32_t least = SMALLEST;
+	u64 word = draw();
+	u32 least = SMALLEST;
 
 	for (int i = 0; i < DOUBLINGS && (word & 1); i++, word >>= 1)
 		least *= 2;
@@ -49,14 +52,14 @@ static uint32_t draw_size(void)
 
 static void mark(const struct object *object, unsigned char tag)
 {
-	for (uint32_t i = 0; i < object->size; i += PAGE)
+	for (u32 i = 0; i < object->size; i += PAGE)
 		object->mem[i] = tag;
 	object->mem[object->size - 1] = tag;
 }
 
 static void check(const struct object *object, unsigned char tag)
 {
-	for (uint32_t i = 0; i < object->size; i += PAGE) {
+	for (u32 i = 0; i < object->size; i += PAGE) {
 		if (object->mem[i] != tag) {
 			fprintf(stderr, "an object that lives has changed\n");
 			exit(1);
@@ -66,8 +69,8 @@ static void check(const struct object *object, unsigned char tag)
 
 static void fill(struct object *objects)
 {
-	for (uint32_t step = 0; step < STEPS; step++) {
-		uint32_t slot = draw() % SLOTS;
+	for (u32 step = 0; step < STEPS; step++) {
+		u32 slot = draw() % SLOTS;
 		struct object *object = &objects[slot];
 
 		free(object->mem);
@@ -83,7 +86,7 @@ static void report_filled(const struct object *objects)
 {
 	unsigned long long count = 0, bytes = 0;
 
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
+	for (u32 slot = 0; slot < SLOTS; slot++) {
 		count += !!objects[slot].mem;
 		bytes += objects[slot].size;
 	}
@@ -93,7 +96,7 @@ static void report_filled(const struct object *objects)
 
 static void free_all(struct object *objects, int live)
 {
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
+	for (u32 slot = 0; slot < SLOTS; slot++) {
 		if (live && slot % LIVING == 0)
 			continue;
 		free(objects[slot].mem);
@@ -139,7 +142,7 @@ int main(int argc, char **argv)
 	printf("purged\n");
 	fflush(stdout);
 	getchar();
-	for (uint32_t slot = 0; live && slot < SLOTS; slot += LIVING)
+	for (u32 slot = 0; live && slot < SLOTS; slot += LIVING)
 		if (objects[slot].mem)
 			check(&objects[slot], slot);
 	return 0;
