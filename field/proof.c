@@ -85,7 +85,8 @@ void lacking(const char *fmt, ...)
 
 static __noreturn void usage(void)
 {
-	fprintf(stderr, "swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] [--teams LIST]\n"
+	fprintf(stderr, "swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] "
+		"[--teams LIST]\n"
 		"as root, on a kernel with Swathe; see docs/hardware.md\n");
 	exit(EXIT_USAGE);
 }
@@ -199,10 +200,10 @@ static void print_progress(unsigned long seconds)
 {
 	struct account sum = sum_up();
 
-	printf("  %lu:%02lu  %llu million stores, %llu times taken away, %llu pages checked, "
-	       "%lld tables given back\n", seconds / 60, seconds % 60,
-	       (unsigned long long)sum.stores / 1000000, (unsigned long long)sum.takes,
-	       (unsigned long long)sum.checks, counter_added("tables_freed"));
+	printf("  %lu:%02lu  %llu million stores, %llu times taken away", seconds / 60,
+	       seconds % 60, (unsigned long long)sum.stores / 1000000, (unsigned long long)sum.takes);
+	printf(", %llu pages checked, %lld tables given back\n", (unsigned long long)sum.checks,
+	       counter_added("tables_freed"));
 	fflush(stdout);
 }
 
@@ -310,7 +311,9 @@ static void print_kind(unsigned int first)
 	struct account sum = { 0 };
 	unsigned int nr = 0;
 
-	for (unsigned int i = first; i < nr_teams && !strcmp(teams[i].name, teams[first].name); i++) {
+	for (unsigned int i = first; i < nr_teams; i++) {
+		if (strcmp(teams[i].name, teams[first].name))
+			break;
 		sum.stores += load(&accounts[i].stores);
 		sum.takes += load(&accounts[i].takes);
 		sum.checks += load(&accounts[i].checks);

@@ -155,12 +155,10 @@ static long long remote_flushes(void)
 	size_t size = 0;
 
 	while (file && getline(&line, &size, file) > 0) {
-		char *at = strstr(line, "TLB:");
+		char *at = strstr(line, "TLB:"), *end;
 
-		if (!at)
-			continue;
-		for (at += 4; *at == ' ' && at[strspn(at, " ")] >= '0' && at[strspn(at, " ")] <= '9';)
-			sum += strtoll(at, &at, 10);
+		for (at = at ? at + 4 : NULL; at; at = end == at ? NULL : end)
+			sum += strtoll(at, &end, 10);
 	}
 	free(line);
 	if (file)

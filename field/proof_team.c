@@ -126,7 +126,7 @@ static void *writer(void *arg)
 /* In each table a few neighbours, which may become a run, and one page that is alone. */
 static void place_spots(struct team *team)
 {
-	const unsigned int pages = TABLE / PAGE;
+	const unsigned int pages = TABLE / PAGE, alone = pages / 2 + CLUSTER;
 
 	for (unsigned int i = 0; i < NR_PAGES; i++) {
 		unsigned int nth = i % PER_TABLE, table = i / PER_TABLE;
@@ -137,7 +137,7 @@ static void place_spots(struct team *team)
 		else if (nth < CLUSTER)
 			spot->offset = (spot - 1)->offset % TABLE + PAGE;
 		else
-			spot->offset = (pages / 2 + CLUSTER + below(&team->random, pages / 4)) * PAGE;
+			spot->offset = (alone + below(&team->random, pages / 4)) * PAGE;
 		spot->offset += table * TABLE;
 	}
 }
@@ -263,8 +263,9 @@ void check_stamps(struct team *team, unsigned int nr, const struct stamps *stamp
 		else if (word && NUMBER(word) > most && !team->snapshot)
 			what = "a number that was never stored";
 		if (what)
-			wrong("%s: page %u word %u holds %#llx, store %llu was to be there; after %s",
-			      what, nr, i, (unsigned long long)word, (unsigned long long)least, after);
+			wrong("%s: page %u word %u holds %#llx, store %llu was to be there; "
+			      "after %s", what, nr, i, (unsigned long long)word,
+			      (unsigned long long)least, after);
 	}
 	add(&account->checks, 1);
 }

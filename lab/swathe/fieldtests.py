@@ -52,6 +52,7 @@ def spoiled(what: str, finder: str) -> Trial:
 
 MEMORY = ("anonymous", "tmpfs", "disk", "walk")
 PRIVATE = ("anonymous", "walk")
+LOG = "the kernel's log"
 # Each a guest: what damages no more than the program's own data can be done in one.
 GUESTS = (
     (
@@ -63,7 +64,7 @@ GUESTS = (
     ),
     (broken("flush", *MEMORY),),
     # Files with pages that nobody finds any more end this machine before anything is printed.
-    (Trial("table_full", PRIVATE, sabotage="table_full", teams=",".join(PRIVATE)),),
+    (Trial("table_full", (*PRIVATE, LOG), sabotage="table_full", teams=",".join(PRIVATE)),),
 )
 # Somebody has to fill a table again while it is given back: that is held open.
 WINDOWS = {"table_full": 1000}
