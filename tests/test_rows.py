@@ -263,7 +263,14 @@ def test_strings_are_long_only_where_they_are_measured() -> None:
 
 
 def test_choose_everything() -> None:
-    assert [choice.bench for choice in benches.choose([])] == list(benches.BENCHES)
+    usual = [bench for bench in benches.BENCHES if not bench.packages]
+    assert [choice.bench for choice in benches.choose([])] == usual
+
+
+def test_what_wants_packages_runs_when_it_is_named() -> None:
+    (choice,) = benches.choose(["allocators"])
+    assert choice.bench.packages == ("libjemalloc-dev", "golang-go")
+    assert "only when named: needs libjemalloc-dev golang-go" in benches.listing()
 
 
 def test_every_bench_has_its_program() -> None:

@@ -20,6 +20,7 @@ COMMANDS = {
     "powercut": "cut a guest's power, and look what is on its disk",
     "build": "fetch, hook and build a kernel",
     "run": "boot that kernel and run a static program of yours in it",
+    "field": "make a program that proves on a real machine what a guest cannot",
     "apply": "put overlay and hooks into a kernel tree of your own",
 }
 

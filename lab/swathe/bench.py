@@ -7,7 +7,8 @@ instruction per nanosecond of guest time, so the same run gives the same
 figure, whatever else this machine does. The first time, a kernel is fetched
 and built.
 
-    ./swathe bench                            everything
+    ./swathe bench                            everything, but for allocators
+    ./swathe bench allocators                 heaps of real allocators (installs two packages)
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap
     ./swathe bench --against 7.3              also the newest stable kernel
@@ -31,6 +32,7 @@ from swathe import (
     cc,
     environment,
     events,
+    heaps,
     initramfs,
     parallel,
     rows,
@@ -108,7 +110,10 @@ def sizes(text: str) -> tuple[int, ...]:
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a bench, or BENCH:CASE (default: all)"
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="a bench, or BENCH:CASE (default: all that need nothing more)",
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--full", action="store_true", help="the sizes of the original threads")
@@ -297,7 +302,7 @@ def job(name: str, lines: Sequence[str], target: Arch) -> initramfs.Job:
         raise CheckFailed(f"workloads/{name}.c is missing")
     return initramfs.Job(
         ["/bin/sh", "/bench.sh"],
-        {f"/bin/{name}": program},
+        {f"/bin/{name}": program, **heaps.files(name, target)},
         {"/bench.sh": sections.script(lines)},
     )
 

@@ -27,6 +27,7 @@ class Bench:
     sized: bool = False  # takes --mib
     seconds: float = 1  # one run of one case, about: what takes longest begins first
     guests: int = 1  # how many machines its cases may be spread over
+    packages: tuple[str, ...] = ()  # of Debian, beyond the launcher's: it runs when it is named
 
     def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The cases that are measured in one boot, for each boot."""
@@ -148,6 +149,16 @@ BENCHES = (
         seconds=5,
         boot="numa=fake=2",
     ),
+    Bench(
+        "allocators",
+        "heaps of jemalloc and Go programs, 170 MiB, freed and given back to the kernel",
+        ("jemalloc", "jemalloc-live", "go", "go-live"),
+        "filling and freeing the heap, and what else runs; Go's collection is included",
+        own_time=True,
+        guests=2,
+        seconds=4,
+        packages=("libjemalloc-dev", "golang-go"),
+    ),
 )
 
 
@@ -192,14 +203,17 @@ def described(bench: Bench) -> str:
         " ".join(bench.cases), 80, initial_indent=indent, subsequent_indent=indent,
         break_on_hyphens=False,
     )  # fmt: skip
-    return f"  {bench.name:12} {bench.summary}\n{cases}"
+    only = f"\n{indent}only when named: needs {' '.join(bench.packages)}" if bench.packages else ""
+    return f"  {bench.name:12} {bench.summary}\n{cases}{only}"
 
 
 def choose(names: list[str]) -> list[Choice]:
-    """What NAME or NAME:CASE arguments mean; none means everything, in the table's order."""
+    """What NAME or NAME:CASE arguments mean, in the table's order; none means everything for
+    which nothing has to be installed.
+    """
     wanted: dict[str, list[str]] = {}
     known = {bench.name: bench for bench in BENCHES}
-    for name in names or list(known):
+    for name in names or [bench.name for bench in BENCHES if not bench.packages]:
         head, _, case = name.partition(":")
         if head not in known:
             raise UsageError(f"there is no bench {head!r}; the benches are: {', '.join(known)}")

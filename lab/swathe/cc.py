@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compile the programs that go into a guest, once for each content."""
 
+import contextlib
 import functools
 import hashlib
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from swathe import proc
@@ -29,9 +30,11 @@ def compile_program(
     flags: Sequence[str] = (),
     headers: Sequence[Path] = (),
     compiler: str = NATIVE,
+    libraries: Sequence[str] = (),
 ) -> Path:
     """The static program made from C files, named like the first; headers are what they include."""
-    return compile_c(sources, ("-static", *flags), headers, sources[0].stem, compiler)
+    name = sources[0].stem
+    return compile_c(sources, ("-static", *flags), headers, name, compiler, libraries)
 
 
 def compile_c(
@@ -40,25 +43,33 @@ def compile_c(
     headers: Sequence[Path],
     name: str,
     compiler: str = NATIVE,
+    libraries: Sequence[str] = (),
 ) -> Path:
     """What these C files make, kept under its name in a directory for their content."""
-    digest = hashlib.sha256(" ".join([version(compiler), *FLAGS, *flags]).encode())
+    words = [version(compiler), *FLAGS, *flags, *libraries]
+    digest = hashlib.sha256(" ".join(words).encode())
     for path in [*sources, *sorted(headers)]:
         digest.update(path.read_bytes())
     program = BUILD / "bin" / digest.hexdigest()[:16] / name
     if program.is_file():
         return program
-    program.parent.mkdir(parents=True, exist_ok=True)
-    # Two processes, or two threads, may compile it at a time.
-    partial = program.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    argv = [compiler, *FLAGS, *flags, "-o", str(partial), *map(str, sources)]
-    done = proc.run(argv, timeout=120)
-    if not done.ok:
-        errors = [line for line in done.output.splitlines() if " error: " in line]
-        reason = errors[0] if errors else proc.last_line(done.output)
-        raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
-    partial.rename(program)
+    with partial(program) as unfinished:
+        argv = [compiler, *FLAGS, *flags, "-o", str(unfinished), *map(str, sources), *libraries]
+        done = proc.run(argv, timeout=120)
+        if not done.ok:
+            errors = [line for line in done.output.splitlines() if " error: " in line]
+            reason = errors[0] if errors else proc.last_line(done.output)
+            raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
     return program
+
+
+@contextlib.contextmanager
+def partial(program: Path) -> Iterator[Path]:
+    """What is to become this program: two processes, or two threads, may make it at a time."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = program.with_name(f"{program.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    yield unfinished
+    unfinished.rename(program)
 
 
 def plugin(directory: Path, api: int) -> Path:

@@ -10,6 +10,7 @@ What takes long and seldom finds anything:
 
     model    the protocol by which empty tables are freed: all states of a model
     seeded   kernels broken on purpose: each way to break the laws is found
+    field    swathe-proof, which is for real machines, finds what is broken in guests
     powercut two guests lose their power: what was synced is on their disks
     ci       all of these, the first four included: what .ci/run runs
     kselftests
@@ -46,6 +47,7 @@ from rich.table import Table
 from swathe import (
     build,
     configurations,
+    fieldtests,
     guesttests,
     hooktests,
     kselflist,
@@ -64,7 +66,7 @@ from swathe.tap import Test, Verdict
 
 DEFAULT = ("lab", "hooks", "kunit", "guest")
 # What .ci/run adds to them.
-SELDOM = (model.PART, "seeded", "powercut")
+SELDOM = (model.PART, "seeded", fieldtests.PART, "powercut")
 # Hours: these build a kernel for each hook, and for each configuration.
 LONG = (kselflist.PART, unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
@@ -82,6 +84,7 @@ class Request:
     model: bool
     guest: guesttests.Request
     seeded: bool
+    field: bool
     unhooked: bool
     powercut: powercut.Request | None
     kselftests: kselftests.Request
@@ -160,7 +163,8 @@ def request_from(args: argparse.Namespace) -> Request:
     cuts = powercut.Request(guest.kernel, CUTS, seed, args.cpus, powercut.TIMEOUT, boot.strip())
     return Request(
         "lab" in names, "hooks" in names, model.PART in names, guest, "seeded" in names,
-        unhooked.PART in names, cuts if "powercut" in names else None, own, configs, seed,
+        fieldtests.PART in names, unhooked.PART in names,
+        cuts if "powercut" in names else None, own, configs, seed,
     )  # fmt: skip
 
 
@@ -202,6 +206,11 @@ def parts(request: Request) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
         yield "kernel", lambda: guesttests.run(request.guest)
     if request.seeded:
         yield "seeded", lambda: seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
+    if request.field:
+        yield (
+            fieldtests.PART,
+            lambda: fieldtests.run(request.guest.kernel, request.seed, request.guest.cpus),
+        )
     if request.unhooked:
         yield unhooked.PART, lambda: unhooked.run(request.guest.kernel, request.guest.cpus)
     if (cuts := request.powercut) is not None:

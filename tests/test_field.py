@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The program for real machines: how it is made, what it says, and who judges."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from swathe import __main__ as command_line
+from swathe import arch, elf, field, fieldtests, initramfs, seeded
+from swathe.fieldtests import Trial
+from swathe.sections import Section
+from swathe.tap import Verdict
+
+QUIET = "verdict: nothing was wrong"
+WRONG = "verdict: WRONG (walk): the canary was changed"
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    return field.compile_proof(arch.X86_64)
+
+
+def test_it_runs_anywhere_and_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["field", "--proof"]) == 0
+    said = capsys.readouterr()
+    assert said.out.strip() == str(field.PROOF)
+    assert "as root" in said.err
+    elf.require_runnable(field.PROOF, arch.X86_64)
+
+
+def test_without_proof_there_is_nothing_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["field"]) == 2
+    assert "does not exist yet" in capsys.readouterr().err
+
+
+def test_a_kernel_without_swathe_is_status_3(program: Path) -> None:
+    done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "no Swathe kernel" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("words", [["--minutes", "x"], ["--seconds", "0"], ["--fast"], ["an hour"]])
+def test_wrong_usage(program: Path, words: list[str]) -> None:
+    done = subprocess.run(
+        [program, *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, "--minutes N" in done.stderr) == (2, True)
+
+
+FINDERS = ("walk",)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "finders", "lost", "passed", "said"),
+    [
+        (QUIET, 0, (), "", True, "nothing"),
+        (QUIET, 0, FINDERS, "", False, "nothing"),
+        (QUIET, 1, (), "", False, "nothing"),
+        (WRONG, 1, (), "", False, "canary"),
+        (WRONG, 1, FINDERS, "", True, "walk: the canary"),
+        (WRONG, None, FINDERS, "Kernel panic", True, "walk: the canary"),
+        (WRONG, 1, ("tmpfs",), "", False, "canary"),
+        ("", None, FINDERS, "Kernel panic", False, "Kernel panic"),
+        ("", 139, (), "", False, "139"),
+        ("", 3, FINDERS, "", False, "status 3"),
+    ],
+)
+def test_who_found_what(
+    text: str, status: int | None, finders: tuple[str, ...], lost: str, passed: bool, said: str
+) -> None:
+    section = Section(("x",), tuple(text.splitlines()), status)
+    test = fieldtests.judge(Trial("x", finders), section, lost)
+    assert (test.verdict is Verdict.PASSED, said in test.detail) == (passed, True)
+
+
+def test_what_did_not_run_has_failed() -> None:
+    for finders in ((), FINDERS):
+        test = fieldtests.judge(Trial("x", finders), None, "")
+        assert test.verdict is Verdict.FAILED
+
+
+def test_ways_are_those_of_the_kernel() -> None:
+    broken = {trial.sabotage for trials in fieldtests.GUESTS for trial in trials} - {""}
+    assert broken == {"flush", "table_full", "dirty", "redirty"}
+    assert broken < set(seeded.ways())
+
+
+def test_the_kernel_is_broken_while_the_program_runs() -> None:
+    job = fieldtests.job(Path("p"), [Trial("none"), fieldtests.broken("table_full", "disk")], 7)
+    assert isinstance(job, initramfs.Job)
+    text = job.texts["/field.sh"]
+    assert "report none -- swathe-proof --seconds 10 --seed 7 --dir /mnt\n" in text
+    assert "echo 1000 >/sys/module/unmap/parameters/window" in text
+    breaking, mending = (
+        text.index(f"echo {word}>{fieldtests.SABOTAGE}") for word in ("table_full ", "")
+    )
+    assert breaking > mending
