@@ -2,7 +2,7 @@
 /*
  * The policy, and who gives back at once what was written down.
  *
- * With the policies "eager" and "huge", a task that has emptied tables of its own process gives them
+ * But with the policy "pressure", a task that has emptied tables of its own process gives them
  * back itself (unmap_flush_and_sweep(), unmap_tables_sweep_emptied()).  Those of others,
  * and those whose mmap lock it could not have, are a worker's: reclaim may be done by a
  * task that hardly runs, and that is not to hold up those whose memory it takes.
