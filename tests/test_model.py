@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is read from a search of the model, and what counts as a failure."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -111,7 +112,8 @@ def test_actors_have_the_numbers_of_the_model_and_rules_its_macros() -> None:
     for number, actor in enumerate(model.ACTORS):
         assert f":: actor == {number} -> run do_{actor}()" in text
     for rule in model.RULES:
-        assert f"#ifdef {rule.macro}\n" in text or f"defined({rule.macro})" in text
+        assert re.search(rf"^#ifn?def {rule.macro}$", text, re.MULTILINE)
+        assert re.search(rf"^ \*   {rule.macro}\t", text, re.MULTILINE)
         assert set(rule.pair) <= set(model.ACTORS)
 
 

@@ -5,27 +5,36 @@
  * There are two PMD entries ("slots"), each with room for a table of two entries, three tables
  * of memory, two CPUs whose hardware fills its caches when it likes, and two actors, given as
  * FIRST and SECOND (a THIRD if memory allows), such as do_fault.  Without FIRST they are numbers
- * in the environment: to make a search takes longer than to run it.  Each actor does its work once, at an address
- * of its choice, from every state of the tables.  Memory is sequentially consistent.
+ * in the environment: to make a search takes longer than to run it.  Each actor does its work
+ * once, at an address of its choice, from every state of the tables; only those who punch
+ * holes go on as long as somebody waits for a page fault.  Memory is sequentially consistent.
  *
  * Steps: what stands in one d_step is one step to all others.  That is a lock with the test
  * that it is free; accesses of which only one can be seen by those who do not hold the
- * locks in question; and rcu_read_lock() with the read after it, rcu_read_unlock() with the
+ * locks in question; taking a lock with what is looked at first under it, and dropping one with
+ * what was done last; and rcu_read_lock() with the read after it, rcu_read_unlock() with the
  * unlock before it: a longer read section would only make grace periods longer.
  * want[] and gone[] are the model's own notes, which no actor reads.
  *
  * A law is taken away by defining one of
  *
- *   NO_RECHECK		fault, mremap and fork trust a PMD read before they had the PTE lock
+ *   NO_RECHECK		a fault trusts a PMD read before it had the PTE lock
  *   NO_RCU		a table is memory again at once after the flush
  *   NO_FLUSH		nobody flushes what the CPUs know about a table
  *   LATE_FLUSH		free drops the PMD lock before the flush
  *   NO_SCAN		free trusts the emptiness that it noticed under an earlier lock
- *   CHECK_EARLY	collapse looks at the PMD before it has the VMA's lock (Linux 6.12)
- *   CHECK_BEFORE_RMAP	collapse looks at it before it has the rmap lock (Linux 7.3)
+ *   NO_MMAP_LOCK	free does without the mmap lock where it came by the rmap lock
+ *   SECOND_LOOK	the same, but mremap looks at both PMDs again under the PTE locks
+ *   MMAP_WAIT		free waits for the mmap lock with the PMD lock held
+ *   NO_CLEARED		free takes empty tables by the rmap lock in which it has cleared nothing
+ *   LATE_PMD_LOCK	collapse of files takes the PMD lock when it has cleared the entries (stock)
  *   NO_PMD_REREAD	GUP-fast re-reads the entry, but not the PMD
- *   WRONG_ORDER	free takes the PTE lock first when it came by munmap or madvise
+ *   WRONG_ORDER	free takes the PTE lock first when it came by madvise
  */
+
+#ifdef SECOND_LOOK
+#define NO_MMAP_LOCK
+#endif
 
 #ifdef THIRD
 #define ACTORS 3
@@ -54,11 +63,13 @@ bit pmd_lock;
 
 /*
  * Two VMAs: either each slot is one VMA's, or the first entries of both slots are one's and
- * the second ones the other's.  Those who change VMAs hold mmap_lock and the VMA's lock;
- * faults and madvise hold no more than the VMA's lock, reclaim the lock of the VMA's rmap.
+ * the second ones the other's.  Those who change VMAs hold the mmap lock and the VMA's lock for
+ * writing.  For reading, faults hold no more than the VMA's lock, madvise the mmap lock, and
+ * truncation, hole punches and reclaim no more than the lock of the VMA's rmap.
  */
 bit shared;
-bit mmap_lock;
+byte mmap_readers;
+bit mmap_writer;
 byte vma_readers[2];
 bit vma_writer[2];
 byte rmap_readers[2];
@@ -79,6 +90,7 @@ byte tlb[2];
 bit want[4];		/* by address: an entry was set and not cleared since */
 byte pins[4];		/* by address: who holds a reference to its page by GUP-fast */
 bit gone[4];		/* by address: its page was freed */
+byte faults;		/* how many are not done */
 byte done;
 
 /* --- Memory and RCU --------------------------------------------------------------------- */
@@ -278,18 +290,31 @@ inline install(slot, table)
 		:: pmd[slot] == NONE -> pmd[slot] = table
 		:: else -> kind[table] = UNUSED
 		fi;
-		table = NONE
+		table = NONE;
+		pmd_lock = 0
 	}
-	pmd_lock = 0
 }
 
-/* handle_mm_fault() */
+/*
+ * What was made sure of is gone.  Each of the others may take a fault's table away for what they
+ * have found in it, not again and again: this is all that a fault has to wait for.
+ */
+inline lose(lost)
+{
+	lost++;
+	assert(lost < ACTORS)
+}
+
+/*
+ * handle_pte_fault() and do_anonymous_page(): it makes sure of a table, prepares a page, and maps
+ * and locks the table then.  If that is gone it makes another.
+ */
 proctype do_fault()
 {
 	bit slot, index, vma;
-	byte table;
+	byte table, lost;
 
-	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
+	atomic { choose(slot); choose(index); vma = vma_of(slot, index); faults++ }
 	read_lock(vma_readers[vma], vma_writer[vma]);
 again:	if
 	:: pmd[slot] == HUGE -> goto out
@@ -298,48 +323,93 @@ again:	if
 	fi;
 	map(slot, table);
 	if
-	:: !is_table(table) -> unmap(); goto again
-	:: else
+	:: table == HUGE -> unmap(); goto out
+	:: table == NONE -> d_step { leave_rcu(); lose(lost) } goto again
+	:: is_table(table)
 	fi;
-	lock_table(table);
+	d_step {
+		!pte_lock[table] ->
+		touch(table);
+		if
+		:: moved(slot, table) -> leave_rcu(); lose(lost); table = NONE
+		:: else -> pte_lock[table] = 1
+		fi
+	}
 	if
-	:: moved(slot, table) -> unmap_unlock(table); goto again
+	:: table == NONE -> goto again
 	:: else
 	fi;
 	d_step {
 		touch(table);
 		entry[at(table, index)] = 1;
 		want[at(slot, index)] = 1;
-		gone[at(slot, index)] = 0
+		gone[at(slot, index)] = 0;
+		pte_lock[table] = 0;
+		leave_rcu()
 	}
-	unmap_unlock(table);
-out:	atomic { vma_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; done++ }
+out:	atomic {
+		vma_readers[vma]--;
+		faults--;
+		slot = 0;
+		index = 0;
+		vma = 0;
+		table = 0;
+		lost = 0;
+		done++
+	}
 }
 
-/* zap_pte_range(): clear what is this VMA's in the slot, and notice whether nothing is left. */
-inline zap(slot, vma, table, noticed)
+#ifdef NO_CLEARED
+#define may_note(by_rmap, cleared) true
+#else
+#define may_note(by_rmap, cleared) (!by_rmap || cleared)
+#endif
+
+/* One entry, if it is this VMA's. */
+inline clear(slot, index, vma, table, cleared)
+{
+	d_step {
+		if
+		:: vma_of(slot, index) == vma ->
+			cleared = cleared || entry[at(table, index)];
+			entry[at(table, index)] = 0;
+			want[at(slot, index)] = 0
+		:: else
+		fi
+	}
+}
+
+/*
+ * unmap_zap_pmd_range(): clear what is this VMA's in the slot, and notice whether nothing is
+ * left.  Others' memory, by the rmap lock: only a table in which something was cleared counts.
+ */
+inline zap(slot, vma, by_rmap, table, noticed)
 {
 	map(slot, table);
 	if
 	:: !is_table(table) -> unmap()
 	:: else ->
-		lock_table(table);
+		d_step {
+			!pte_lock[table] ->
+			touch(table);
+			if
+			:: pmd[slot] != table -> leave_rcu(); table = NONE
+			:: else -> pte_lock[table] = 1
+			fi
+		}
 		if
-		:: pmd[slot] != table
+		:: table == NONE
 		:: else ->
-			if
-			:: vma_of(slot, 0) == vma ->
-				d_step { entry[at(table, 0)] = 0; want[at(slot, 0)] = 0 }
-			:: else
-			fi;
-			if
-			:: vma_of(slot, 1) == vma ->
-				d_step { entry[at(table, 1)] = 0; want[at(slot, 1)] = 0 }
-			:: else
-			fi;
-			noticed = empty(table)
-		fi;
-		unmap_unlock(table)
+			clear(slot, 0, vma, table, cleared);
+			clear(slot, 1, vma, table, cleared);
+			d_step {
+				noticed = empty(table) && may_note(by_rmap, cleared);
+				cleared = 0;
+				touch(table);
+				pte_lock[table] = 0;
+				leave_rcu()
+			}
+		fi
 	fi;
 	table = NONE
 }
@@ -353,38 +423,60 @@ inline zap(slot, vma, table, noticed)
 /* Law 7: both locks held, all entries seen none. */
 inline unhook(slot, table)
 {
-	table = pmd[slot];
-	if
-	:: !is_table(table) -> table = NONE
-	:: else ->
-		lock_table(table);
+	d_step {
+		!is_table(pmd[slot]) || !pte_lock[pmd[slot]] ->
 		if
-		:: may_unhook(table) -> pmd[slot] = NONE; unlock_table(table)
-		:: else -> unlock_table(table); table = NONE
+		:: !is_table(pmd[slot])
+		:: else ->
+			touch(pmd[slot]);
+			if
+			:: may_unhook(pmd[slot]) -> table = pmd[slot]; pmd[slot] = NONE
+			:: else
+			fi
 		fi
-	fi
+	}
+}
+
+#ifdef NO_MMAP_LOCK
+#define needs_mmap_lock(by_rmap) false
+#else
+#define needs_mmap_lock(by_rmap) (by_rmap)
+#endif
+
+/* The mmap lock, where it is not the caller's, and the PMD lock. */
+inline unlock_both(by_rmap)
+{
+	d_step {
+		if
+		:: needs_mmap_lock(by_rmap) -> mmap_readers--
+		:: else
+		fi;
+		pmd_lock = 0
+	}
 }
 
 /*
- * mm/unmap/table.c.  Both slots are one batch with one flush.  Those who come from reclaim hold
- * the rmap lock of one VMA and nothing of its neighbour, whose entries share the table.
+ * mm/unmap/table.c.  Both slots are one batch with one flush.  Whoever comes from madvise, or
+ * sweeps what was written down, holds the mmap lock.  Truncation and hole punches hold the rmap
+ * lock of one VMA and nothing of its neighbour, whose entries share the table; with the PMD
+ * lock held they try the mmap lock, and do not wait for it.
  */
 proctype do_free()
 {
-	bit vma, by_rmap, was_empty[2];
+	bit vma, both, by_rmap, cleared, was_empty[2];
 	byte dead[2];
 
-	atomic { choose(vma); choose(by_rmap) }
-	if
+	atomic { choose(vma); choose(by_rmap); both = shared }
+again:	if
 	:: by_rmap -> read_lock(rmap_readers[vma], rmap_writer[vma])
-	:: else -> read_lock(vma_readers[vma], vma_writer[vma])
+	:: else -> read_lock(mmap_readers, mmap_writer)
 	fi;
 	if
-	:: shared || vma == 0 -> zap(0, vma, dead[0], was_empty[0])
+	:: both || vma == 0 -> zap(0, vma, by_rmap, dead[0], was_empty[0])
 	:: else
 	fi;
 	if
-	:: shared || vma == 1 -> zap(1, vma, dead[1], was_empty[1])
+	:: both || vma == 1 -> zap(1, vma, by_rmap, dead[1], was_empty[1])
 	:: else
 	fi;
 	if
@@ -408,7 +500,27 @@ proctype do_free()
 	:: else
 	fi;
 #endif
+#ifdef MMAP_WAIT
 	lock(pmd_lock);
+	if
+	:: by_rmap -> read_lock(mmap_readers, mmap_writer)
+	:: else
+	fi;
+#else
+	d_step {
+		!pmd_lock ->
+		if
+		:: !needs_mmap_lock(by_rmap) -> pmd_lock = 1
+		:: needs_mmap_lock(by_rmap) && !mmap_writer -> pmd_lock = 1; mmap_readers++
+		:: else -> was_empty[0] = 0; was_empty[1] = 0
+		fi
+	}
+	if
+	/* Written down, for somebody who holds the mmap lock. */
+	:: !was_empty[0] && !was_empty[1] -> goto out
+	:: else
+	fi;
+#endif
 	if
 	:: was_empty[0] -> unhook(0, dead[0])
 	:: else
@@ -418,11 +530,11 @@ proctype do_free()
 	:: else
 	fi;
 #ifdef LATE_FLUSH
-	pmd_lock = 0;
+	unlock_both(by_rmap);
 	flush_slot(dead[watched_slot] != NONE);
 #else
 	flush_slot(dead[watched_slot] != NONE);
-	pmd_lock = 0;
+	unlock_both(by_rmap);
 #endif
 	if
 	:: dead[0] -> call_rcu(dead[0])
@@ -433,14 +545,19 @@ proctype do_free()
 	:: else
 	fi;
 out:	atomic {
-		if
-		:: by_rmap -> rmap_readers[vma]--
-		:: else -> vma_readers[vma]--
-		fi;
-		vma = 0;
-		by_rmap = 0;
 		was_empty[0] = 0;
 		was_empty[1] = 0;
+		if
+		:: by_rmap -> rmap_readers[vma]--
+		:: else -> mmap_readers--
+		fi;
+		if
+		:: by_rmap && faults -> goto again
+		:: true
+		fi;
+		vma = 0;
+		both = 0;
+		by_rmap = 0;
 		done++
 	}
 }
@@ -535,12 +652,6 @@ proctype do_evict()
 out:	atomic { rmap_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; done++ }
 }
 
-/* check_pmd_still_valid() */
-inline check_pmd(slot, valid)
-{
-	valid = is_table(pmd[slot])
-}
-
 /* __collapse_huge_page_copy(): the page is copied, and freed. */
 inline copy_page(slot, index, table)
 {
@@ -550,32 +661,26 @@ inline copy_page(slot, index, table)
 	}
 }
 
-/* collapse_huge_page(), of a slot that is one VMA's. */
+/*
+ * collapse_huge_page(), of a slot that is one VMA's.  Nobody unhooks the table that it has seen
+ * with the mmap lock held for writing.
+ */
 proctype do_collapse()
 {
-	bit slot, valid;
+	bit slot;
 	byte table;
 
 	if
 	:: shared -> goto out
 	:: !shared -> choose(slot)
 	fi;
-	lock(mmap_lock);
-#ifdef CHECK_EARLY
-	check_pmd(slot, valid);
-#endif
-	write_lock(vma_readers[slot], vma_writer[slot]);
-#ifdef CHECK_BEFORE_RMAP
-	check_pmd(slot, valid);
-#endif
-	write_lock(rmap_readers[slot], rmap_writer[slot]);
-#if !defined(CHECK_EARLY) && !defined(CHECK_BEFORE_RMAP)
-	check_pmd(slot, valid);
-#endif
+	write_lock(mmap_readers, mmap_writer);
 	if
-	:: !valid -> goto unlock
+	:: !is_table(pmd[slot]) -> mmap_writer = 0; goto out
 	:: else
 	fi;
+	write_lock(vma_readers[slot], vma_writer[slot]);
+	write_lock(rmap_readers[slot], rmap_writer[slot]);
 	lock(pmd_lock);
 	d_step { table = pmd[slot]; pmd[slot] = NONE }
 	flush_slot(slot == watched_slot);
@@ -605,101 +710,199 @@ put_back:
 	assert(pmd[slot] == NONE);
 	pmd[slot] = table;
 	pmd_lock = 0;
-unlock:	atomic { rmap_writer[slot] = 0; vma_writer[slot] = 0; mmap_lock = 0 }
-out:	atomic { slot = 0; valid = 0; table = 0; done++ }
+unlock:	atomic { rmap_writer[slot] = 0; vma_writer[slot] = 0; mmap_writer = 0 }
+out:	atomic { slot = 0; table = 0; done++ }
 }
 
-/* copy_pte_range(), the parent's side; the child's table is nobody else's. */
-proctype do_fork()
+/*
+ * collapse_pte_mapped_thp(), of a slot that is one VMA's: the huge page is in the page cache, and
+ * every entry maps a part of it, or nothing.  It holds the mmap lock for reading only, so that the
+ * table it saw first may be unhooked; from its second look on it holds the PMD lock.
+ */
+proctype do_collapse_file()
 {
-	bit slot, index, vma;
+	bit slot;
 	byte table;
 
-	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
-	lock(mmap_lock);
+	if
+	:: shared -> goto out
+	:: !shared -> choose(slot)
+	fi;
+	read_lock(mmap_readers, mmap_writer);
+	if
+	:: pmd[slot] == HUGE -> goto unlock
+	:: pmd[slot] == NONE -> goto huge
+	:: is_table(pmd[slot])
+	fi;
+#ifndef LATE_PMD_LOCK
+	lock(pmd_lock);
+#endif
+	map(slot, table);
+	if
+	:: !is_table(table) ->
+		unmap();
+#ifndef LATE_PMD_LOCK
+		pmd_lock = 0;
+#endif
+		goto unlock
+	:: else
+	fi;
+	lock_table(table);
+	d_step { entry[at(table, 0)] = 0; want[at(slot, 0)] = 0 }
+	d_step { entry[at(table, 1)] = 0; want[at(slot, 1)] = 0 }
+#ifdef LATE_PMD_LOCK
+	unlock_table(table);
+	lock(pmd_lock);
+	lock_table(table);
+#endif
+	/* It frees what is there, and does not ask. */
+	assert(pmd[slot] == table);
+	pmd[slot] = NONE;
+	flush_slot(slot == watched_slot);
+	unmap_unlock(table);
+	pmd_lock = 0;
+	call_rcu(table);
+	/* set_huge_pmd() */
+huge:	lock(pmd_lock);
+	d_step {
+		if
+		:: pmd[slot] == NONE -> pmd[slot] = HUGE
+		:: else
+		fi
+	}
+	pmd_lock = 0;
+unlock:	mmap_readers--;
+out:	atomic { slot = 0; table = 0; done++ }
+}
+
+/*
+ * copy_pte_range(): the parent's table, from which it copies, or the child's, which is in the
+ * rmap's trees already.  It looks at neither PMD again.
+ */
+proctype do_fork()
+{
+	bit slot, index, vma, child;
+	byte table;
+
+	atomic { choose(slot); choose(index); choose(child); vma = vma_of(slot, index) }
+	write_lock(mmap_readers, mmap_writer);
 	write_lock(vma_readers[vma], vma_writer[vma]);
-again:	map(slot, table);
+	if
+	:: child && pmd[slot] == NONE -> install(slot, table)
+	:: else
+	fi;
+	map(slot, table);
 	if
 	:: !is_table(table) -> unmap(); goto out
 	:: else
 	fi;
 	lock_table(table);
 	if
-	:: moved(slot, table) -> unmap_unlock(table); goto again
-	:: else
+	:: child ->
+		/* Or fork() fails as if there were no memory. */
+		assert(pmd[slot] == table);
+		d_step {
+			touch(table);
+			entry[at(table, index)] = 1;
+			want[at(slot, index)] = 1;
+			gone[at(slot, index)] = 0
+		}
+	:: else ->
+		/* What the child gets is what there is. */
+		d_step { touch(table); assert(entry[at(table, index)] == want[at(slot, index)]) }
 	fi;
-	/* What the child gets is what there is. */
-	d_step { touch(table); assert(entry[at(table, index)] == want[at(slot, index)]) }
 	unmap_unlock(table);
 out:	atomic {
 		vma_writer[vma] = 0;
-		mmap_lock = 0;
+		mmap_writer = 0;
 		slot = 0;
 		index = 0;
 		vma = 0;
+		child = 0;
 		table = 0;
 		done++
 	}
 }
 
-/* move_ptes(), from the first slot to the second, whose table it maps without lock. */
+/* Or the search would end at the error that SECOND_LOOK is there for. */
+#if defined(NO_MMAP_LOCK) && !defined(SECOND_LOOK)
+#define MOVES_BACK false
+#else
+#define MOVES_BACK true
+#endif
+
+/*
+ * move_page_tables(), from the first slot to the second, and back again if memory is short for
+ * another table.  move_ptes() maps the table to which it moves without a second look.
+ */
 proctype do_mremap()
 {
-	bit index, vma;
+	bit from, index, vma;
 	byte table, target;
 
 	atomic { choose(index); vma = vma_of(0, index) }
-	lock(mmap_lock);
+	write_lock(mmap_readers, mmap_writer);
 	write_lock(vma_readers[vma], vma_writer[vma]);
 	if
 	:: !shared -> write_lock(vma_readers[1], vma_writer[1])
 	:: else
 	fi;
 again:	if
-	:: pmd[1] == HUGE -> goto out
-	:: pmd[1] == NONE -> install(1, target)
-	:: is_table(pmd[1])
+	:: pmd[1 - from] == HUGE -> goto out
+	:: pmd[1 - from] == NONE ->
+		/* Moving back must not need memory, which is short. */
+		assert(from == 0);
+		install(1 - from, target)
+	:: is_table(pmd[1 - from])
 	fi;
-	map(0, table);
+	map(from, table);
 	if
 	:: !is_table(table) -> unmap(); goto out
 	:: else
 	fi;
 	lock_table(table);
-	if
-	:: pmd[0] != table -> unmap_unlock(table); goto again
-	:: else
-	fi;
-	target = pmd[1];
+	target = pmd[1 - from];
+#ifdef NO_MMAP_LOCK
 	if
 	:: !is_table(target) -> unmap_unlock(table); goto again
 	:: else
 	fi;
+#endif
 	lock_table(target);
+#ifdef SECOND_LOOK
 	if
-	:: moved(1, target) -> unlock_table(target); unmap_unlock(table); goto again
+	:: pmd[from] != table || pmd[1 - from] != target ->
+		unlock_table(target);
+		unmap_unlock(table);
+		goto again
 	:: else
 	fi;
+#endif
 	if
 	:: entry[at(table, index)] && !entry[at(target, index)] ->
-		d_step { entry[at(table, index)] = 0; want[at(0, index)] = 0 }
+		d_step { entry[at(table, index)] = 0; want[at(from, index)] = 0 }
 		d_step {
 			entry[at(target, index)] = 1;
-			want[at(1, index)] = 1;
-			gone[at(1, index)] = 0
+			want[at(1 - from, index)] = 1;
+			gone[at(1 - from, index)] = 0
 		}
-		flush_page(0, index)
+		flush_page(from, index)
 	:: else
 	fi;
 	unlock_table(target);
 	unmap_unlock(table);
+	if
+	:: MOVES_BACK && from == 0 -> from = 1; goto again
+	:: true
+	fi;
 out:	atomic {
 		vma_writer[vma] = 0;
 		if
 		:: !shared -> vma_writer[1] = 0
 		:: else
 		fi;
-		mmap_lock = 0;
+		mmap_writer = 0;
+		from = 0;
 		index = 0;
 		vma = 0;
 		table = 0;
@@ -748,6 +951,7 @@ byte actor;
 	:: actor == 4 -> run do_collapse() \
 	:: actor == 5 -> run do_fork() \
 	:: actor == 6 -> run do_mremap() \
+	:: actor == 7 -> run do_collapse_file() \
 	fi
 #define run_both \
 	c_code { now.actor = number_of("FIRST"); }; \

@@ -20,7 +20,7 @@ from swathe.tap import Test, Verdict
 PART = "model"
 MODEL = ROOT / "docs" / "model" / "tables.pml"
 # In the order of their numbers in the model.
-ACTORS = ("fault", "free", "gup", "evict", "collapse", "fork", "mremap")
+ACTORS = ("fault", "free", "gup", "evict", "collapse", "fork", "mremap", "collapse_file")
 PAIRS = tuple(combinations_with_replacement(ACTORS, 2))
 LIMIT = 600
 MEGABYTES = 3000
@@ -53,14 +53,18 @@ class Rule:
 
 RULES = (
     Rule("recheck.fault", "NO_RECHECK", ("fault", "free"), "!(entry["),
-    Rule("recheck.mremap", "NO_RECHECK", ("free", "mremap"), "!(entry["),
     Rule("rcu.fault", "NO_RCU", ("fault", "free"), "kind[table]"),
     Rule("rcu.gup", "NO_RCU", ("gup", "free"), "kind[table]"),
     Rule("flush", "NO_FLUSH", ("fault", "free"), "walk[0]"),
     Rule("early_flush", "LATE_FLUSH", ("fault", "free"), "walk[0]"),
     Rule("scan", "NO_SCAN", ("fault", "free"), "!(entry["),
-    Rule("late_check", "CHECK_EARLY", ("collapse", "free"), "table!=0"),
-    Rule("check_after_rmap", "CHECK_BEFORE_RMAP", ("collapse", "free"), "table!=0"),
+    Rule("mmap_lock.mremap", "NO_MMAP_LOCK", ("free", "mremap"), "!(entry["),
+    Rule("mmap_lock.rollback", "SECOND_LOOK", ("free", "mremap"), "from==0"),
+    Rule("mmap_lock.collapse", "NO_MMAP_LOCK", ("free", "collapse"), "table!=0"),
+    Rule("mmap_lock.fork", "NO_MMAP_LOCK", ("free", "fork"), "pmd[slot]==table"),
+    Rule("mmap_trylock", "MMAP_WAIT", ("free", "mremap"), "invalid end state"),
+    Rule("cleared", "NO_CLEARED", ("fault", "free"), "lost<2"),
+    Rule("pmd_lock", "LATE_PMD_LOCK", ("free", "collapse_file"), "pmd[slot]==table"),
     Rule("pmd_reread", "NO_PMD_REREAD", ("gup", "collapse"), "!(gone["),
     Rule("lock_order", "WRONG_ORDER", ("free", "free"), "invalid end state"),
 )
