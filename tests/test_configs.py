@@ -279,7 +279,7 @@ def test_one_that_fails_does_not_keep_the_others(
     assert booted == [("up", 1), ("preempt-rt", 2), ("memcg-v1", 2)]
     text = (results / "kept" / "configs-6.12.117.md").read_text()
     assert "| up | booted | 1 passed, 0 failed, 1 skipped | 0 |" in text
-    assert "| tiny, no tables | compiled | FAILED: 1 warnings | 0 |" in text
+    assert "| tiny, no tables | compiled | FAILED: 1 warning | 0 |" in text
     assert "| riscv | compiled | no warning | 0 |" in text
     assert "| preempt-rt | booted | FAILED: the VM was lost: panic | 0 |" in text
     assert "preempt-rt" in capsys.readouterr().out

@@ -33,6 +33,8 @@ COMPLAINT = re.compile(
 )
 FUNCTION = re.compile(r"^(?P<path>[^\s:]+): (?:In function '(?P<name>\w+)'|At top level)")
 NAMED = re.compile(r"'(?:[\w *]*[ *])?(\w+)|(\w+)\(\)")
+# kbuild resets LC_ALL: the compiler's quotes are those of the user's language.
+QUOTES = str.maketrans("‘’", "''")
 CONDITION = re.compile(r"\$\((CONFIG_\w+)\)")
 
 
@@ -162,7 +164,7 @@ def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
                for path, chosen in by_file(list(hooks)).items()}  # fmt: skip
     ours: dict[str, None] = {}
     inside: dict[str, str] = {}
-    for line in log.replace(f"{tree}/", "").splitlines():
+    for line in log.replace(f"{tree}/", "").translate(QUOTES).splitlines():
         if match := FUNCTION.match(line):
             inside[match["path"]] = match["name"] or ""
         elif (match := COMPLAINT.match(line)) and not KNOWN.search(line):

@@ -213,7 +213,10 @@ def compile_one(
     name = f"{PART} {job.label}"
     if not warnings:
         return "no warning", [Test(name, Verdict.PASSED)]
-    return f"{len(warnings)} warnings", [Test(name, Verdict.FAILED, text) for text in warnings]
+    plural = "" if len(warnings) == 1 else "s"
+    return f"{len(warnings)} warning{plural}", [
+        Test(name, Verdict.FAILED, text) for text in warnings
+    ]
 
 
 def boot_all(request: Request) -> Iterator[tuple[Row, list[Test]]]:
