@@ -31,7 +31,7 @@ bool unmap_kept_list(struct kept *record)
 {
 	if (unlikely(!lists.node))
 		return false;
-	if (record->memcg &&
+	if (IS_ENABLED(CONFIG_MEMCG) && record->memcg &&
 	    memcg_list_lru_alloc(record->memcg, &lists, GFP_NOWAIT | __GFP_NOWARN |
 							__GFP_NOMEMALLOC))
 		return false;

@@ -100,7 +100,11 @@ static void sweep_all_due(struct work_struct *work)
 /* Any lock may be held. */
 void unmap_tables_wake_worker(void)
 {
-	if (unmap_tables_eager())
+	if (!unmap_tables_eager())
+		return;
+	/* The worker looks for records after it has ceased to be pending. */
+	smp_mb();
+	if (!delayed_work_pending(&worker))
 		queue_delayed_work(system_unbound_wq, &worker, WORKER_FIRST);
 }
 
