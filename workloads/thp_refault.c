@@ -120,7 +120,8 @@ static const struct mode *find_mode(const char *name)
 		if (!strcmp(modes[i].name, dash + 1))
 			return &modes[i];
 	if (dash)
-		fail("unknown mode %s: expected always, madvise, never, huge or pressure", dash + 1);
+		fail("unknown mode %s: expected always, madvise, never, huge or pressure",
+		     dash + 1);
 	return &modes[0];
 }
 

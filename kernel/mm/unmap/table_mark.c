@@ -53,15 +53,14 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 }
 
 /**
- * unmap_pmd_inherit - for fork(): a child gets its parent's mark
+ * __unmap_pmd_inherit - a child gets its parent's mark
  * @child: the child's, which gets it if it has nothing there yet
- * @parent: none
  *
- * Both mmap locks are held for writing.  Not inline: the loops around it copy entries.
+ * Both mmap locks are held for writing.
  */
-void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
+void __cold __unmap_pmd_inherit(pmd_t *child)
 {
-	if (unmap_pmd_marked(pmdp_get(parent)) && pmd_none(pmdp_get(child)))
+	if (pmd_none(pmdp_get(child)))
 		set_pmd(child, unmap_marked_pmd());
 }
 
