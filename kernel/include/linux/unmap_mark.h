@@ -52,7 +52,6 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 void unmap_pmd_unhook(pmd_t *pmd, bool mark);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
-void __cold __unmap_pmd_inherit(pmd_t *child);
 #else
 static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -63,9 +62,6 @@ static inline void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to
 {
 }
 
-static inline void __unmap_pmd_inherit(pmd_t *child)
-{
-}
 #endif
 
 /*
@@ -83,16 +79,6 @@ static inline void unmap_pmd_unmapped(pmd_t *pmd)
 {
 	if (unlikely(unmap_pmd_marked(*pmd)))
 		pmd_clear(pmd);
-}
-
-/*
- * For fork(): the child's, if it has nothing there yet.  Both mmap locks are held.  Cold, or
- * the compiler keeps in memory what the loops around it count.
- */
-static inline void unmap_pmd_inherit(pmd_t *child, pmd_t *parent)
-{
-	if (unlikely(unmap_pmd_marked(*parent)))
-		__unmap_pmd_inherit(child);
 }
 
 /*

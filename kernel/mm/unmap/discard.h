@@ -39,12 +39,21 @@ struct rmap_debt {
 	int nr;
 };
 
+/* Which empty tables are to be given back. */
+enum discard_wanted {
+	WANT_NO_TABLES,
+	WANT_EDGES,		/* munmap(): those that are not discarded entirely */
+	WANT_CLEARED,		/* under a file's rmap lock: those in which something was cleared */
+	WANT_ALL_TABLES,
+};
+
 /**
  * struct discard - a stretch of one page table
  * @tlb: the gather that pages and addresses go to
  * @vma: mapped at @addr up to @end at least
  * @details: what is to stay; null: nothing
- * @tables: where empty tables are noted; null: nobody wants to know
+ * @wanted: which empty tables are to be given back
+ * @tables: where they are noted; null: nobody wants to know
  * @start: where the caller began, perhaps in a table before
  * @ptep: the entry at hand, of the address @addr
  * @addr: in user memory
@@ -60,6 +69,7 @@ struct discard {
 	struct mmu_gather *tlb;
 	struct vm_area_struct *vma;
 	struct zap_details *details;
+	enum discard_wanted wanted;
 	struct table_batch *tables;
 	unsigned long start;
 	pte_t *ptep;

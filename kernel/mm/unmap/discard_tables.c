@@ -22,43 +22,26 @@ static bool zap_flag(const struct zap_details *details, zap_flags_t flag)
 	return details && details->zap_flags & flag;
 }
 
-static bool for_good(const struct zap_details *details)
-{
-	return zap_flag(details, ZAP_FLAG_UNMAP);
-}
-
 /*
- * Only callers that are known to hold a lock which keeps free_pgtables() away say so: others
- * may hold none (BPF's arena).
+ * Which tables may be noted.  Only callers that are known to hold a lock which keeps
+ * free_pgtables() away say so: others may hold none (BPF's arena).  With the whole address space
+ * free_pgtables() comes after us, as it does after munmap() for all tables but those at
+ * the edges, which neighbours may need.
  */
-static bool mmap_locked(const struct discard *d)
+static enum discard_wanted wanted_tables(const struct discard *d)
 {
-	if (!for_good(d->details) && !zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED))
-		return false;
-	mmap_assert_locked(d->tlb->mm);
-	return true;
-}
+	zap_flags_t flags = d->details ? d->details->zap_flags : 0;
 
-static bool rmap_locked(const struct discard *d)
-{
-	if (!zap_flag(d->details, UNMAP_ZAP_RMAP_LOCKED))
-		return false;
-	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
-	return true;
-}
-
-/*
- * With the whole address space free_pgtables() comes after us, as it does after
- * munmap() for all tables but those at the edges, which neighbours may need.
- */
-static bool wants_tables(const struct discard *d, unsigned long addr,
-			 unsigned long next)
-{
 	if (!unmap_tables_enabled() || d->tlb->fullmm)
-		return false;
-	if (for_good(d->details))
-		return next - addr < PMD_SIZE;
-	return mmap_locked(d) || rmap_locked(d);
+		return WANT_NO_TABLES;
+	if (flags & (ZAP_FLAG_UNMAP | UNMAP_ZAP_MMAP_LOCKED)) {
+		mmap_assert_locked(d->tlb->mm);
+		return flags & ZAP_FLAG_UNMAP ? WANT_EDGES : WANT_ALL_TABLES;
+	}
+	if (!(flags & UNMAP_ZAP_RMAP_LOCKED))
+		return WANT_NO_TABLES;
+	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
+	return WANT_CLEARED;
 }
 
 /*
@@ -86,9 +69,9 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 {
 	unsigned long base = addr & PMD_MASK;
 
-	if (!d->entries && !d->others && !d->tables->mmap_locked)
+	if (d->wanted == WANT_CLEARED && !d->entries && !d->others)
 		return;
-	if (for_good(d->details) &&
+	if (d->wanted == WANT_EDGES &&
 	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
 		return;
 	unmap_tables_note(d->tables, pmd, addr);
@@ -144,7 +127,8 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 				   unsigned long next)
 {
 	d->tables = NULL;
-	if (wants_tables(d, addr, next)) {
+	if (d->wanted != WANT_NO_TABLES &&
+	    (d->wanted != WANT_EDGES || next - addr < PMD_SIZE)) {
 		unmap_tables_room(batch, addr);
 		d->tables = batch;
 	}
@@ -183,7 +167,8 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.details = details;
 	d.start = addr;
 	unmap_tables_begin(&batch, vma, tlb);
-	batch.mmap_locked = mmap_locked(&d);
+	d.wanted = wanted_tables(&d);
+	batch.mmap_locked = d.wanted != WANT_CLEARED;
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
 		if (has_table(&d, pmd, addr, next))

@@ -10,7 +10,7 @@
  * Left		when a table is given back, but for what one MADV_DONTNEED has discarded
  *		entirely, and with the policy "huge"
  * Heeded	by faults that could install something huge
- * Taken along	by fork() and mremap(), as a table would be
+ * Taken along	by mremap(), as a table would be; not by fork()
  * Removed	by free_pgtables(), when no VMA is left there; by MADV_DONTNEED of all of it;
  *		where khugepaged would have removed the table; by whatever is installed
  *
@@ -50,18 +50,6 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 	if (unmap_pmd_marked(pmdp_get(pmd)))
 		pmd_clear(pmd);
 	spin_unlock(pml);
-}
-
-/**
- * __unmap_pmd_inherit - a child gets its parent's mark
- * @child: the child's, which gets it if it has nothing there yet
- *
- * Both mmap locks are held for writing.
- */
-void __cold __unmap_pmd_inherit(pmd_t *child)
-{
-	if (pmd_none(pmdp_get(child)))
-		set_pmd(child, unmap_marked_pmd());
 }
 
 /**
