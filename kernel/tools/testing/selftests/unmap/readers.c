@@ -292,11 +292,11 @@ static bool protect(struct reader *r)
 	return true;
 }
 
-/* That it fails because others are there is its right. */
+/* It may fail because others are there; without a table it takes that for an error. */
 static bool collapse(struct reader *r)
 {
 	if (madvise(r->mem, PMD, MADV_COLLAPSE))
-		CHECK_EQ(EAGAIN, errno);
+		CHECK(errno == EAGAIN || errno == EINVAL);
 	CHECK_EQ(0, count_wrong(r->mem, PMD, SEED));
 	return true;
 }
