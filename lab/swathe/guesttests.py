@@ -40,7 +40,7 @@ END = re.compile(r"\? \d+")
 # guests are used depends on it.
 LONG = {
     "pressure": 430, "swap": 300, "tables": 300, "faults": 280, "memx": 260, "discard": 150,
-    "filemap": 130, "poison": 120, "lazyfree": 65, "ends": 60, "putback": 50,
+    "filemap": 130, "poison": 120, "readers": 70, "lazyfree": 65, "ends": 60, "putback": 50,
 }  # fmt: skip
 SHORT = 20
 # With five levels of page tables, KASAN takes a good address for a wild one when an interrupt

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For tests: whoever looks at a PMD is stopped after one of its looks, until another
+ * thread has given the table back.
+ *
+ * Hardware breakpoints on the PMD and on its lock trap after each access to them, in stock
+ * code as in ours: no window has to be built in, and a test can try each look of a reader in
+ * turn, without knowing what the compiler made of it.  The lock is for those who have just
+ * put a table there, and dropped it.  The reader spins where it was, whatever
+ * locks it holds, with interrupts off: if they are those that the other one needs, the table
+ * stays, and the reader goes on when its time is over.
+ */
+#include <linux/delay.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include "internal.h"
+#include "driver_watch.h"
+
+enum { IDLE, STOPPED, HELP_COMES, ENDED };
+
+#define WAIT_MAX	1000000U		/* microseconds */
+
+static bool is_gone(const struct watch *w)
+{
+	return pmd_none(pmdp_get_lockless(w->pmd));
+}
+
+static void stop(struct watch *w)
+{
+	unsigned int us;
+
+	atomic_set(&w->state, STOPPED);
+	for (us = 0; us < min(w->want.us, WAIT_MAX) && !is_gone(w); us++)
+		udelay(1);
+	w->seen.gone = is_gone(w);
+	atomic_set(&w->state, IDLE);
+}
+
+static void looked(struct perf_event *event, struct perf_sample_data *data,
+		   struct pt_regs *regs)
+{
+	struct watch *w = event->overflow_handler_context;
+
+	if (!is_gone(w) && ++w->seen.looks == w->want.look)
+		stop(w);
+}
+
+static struct perf_event *break_at(struct watch *w, void *where, int len)
+{
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)where;
+	attr.bp_len = len;
+	attr.bp_type = HW_BREAKPOINT_RW;
+	return register_user_hw_breakpoint(&attr, looked, w, current);
+}
+
+/* Whether it holds a table or not; what was mapped below a PUD once has PMDs. */
+static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (!find_vma_intersection(mm, addr, addr + 1) || pgd_none_or_clear_bad(pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (p4d_none_or_clear_bad(p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	return pud_none_or_clear_bad(pud) ? NULL : pmd_offset(pud, addr);
+}
+
+static int break_at_both(struct watch *w)
+{
+	raw_spinlock_t *lock = &pmd_lockptr(current->mm, w->pmd)->rlock;
+
+	w->event[0] = break_at(w, w->pmd, HW_BREAKPOINT_LEN_8);
+	if (IS_ERR(w->event[0]))
+		return PTR_ERR(w->event[0]);
+	w->event[1] = break_at(w, &lock->raw_lock, HW_BREAKPOINT_LEN_4);
+	return PTR_ERR_OR_ZERO(w->event[1]);
+}
+
+/**
+ * unmap_watch_begin - watch what the calling task looks at
+ * @w: its breakpoint, which is none yet or no longer
+ * @want: where, and when to stop it
+ *
+ * The memory stays mapped until unmap_watch_end(), which the caller has to see to.
+ * Nothing is locked.
+ */
+int unmap_watch_begin(struct watch *w, const struct unmap_driver_watch *want)
+{
+	int err;
+
+	mmap_read_lock(current->mm);
+	w->pmd = find_pmd(current->mm, want->addr);
+	mmap_read_unlock(current->mm);
+	if (!w->pmd)
+		return -ENXIO;
+	w->want = *want;
+	w->seen = (struct unmap_driver_watched){};
+	atomic_set(&w->state, IDLE);
+	err = break_at_both(w);
+	if (err)
+		unmap_watch_end(w);
+	return err;
+}
+
+/* The task is watched no more. */
+void unmap_watch_end(struct watch *w)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(w->event); i++) {
+		if (!IS_ERR_OR_NULL(w->event[i]))
+			unregister_hw_breakpoint(w->event[i]);
+		w->event[i] = NULL;
+	}
+}
+
+/* Until the task is stopped, by another one: it has to be quick, and so does not sleep. */
+int unmap_watch_await(struct watch *w)
+{
+	while (atomic_cmpxchg(&w->state, STOPPED, HELP_COMES) != STOPPED) {
+		if (atomic_read(&w->state) == ENDED)
+			return -ESHUTDOWN;
+		if (signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		cpu_relax();
+	}
+	return 0;
+}
+
+/* Who waits is told that there is nothing more to wait for. */
+void unmap_watch_close(struct watch *w)
+{
+	unmap_watch_end(w);
+	atomic_set(&w->state, ENDED);
+}

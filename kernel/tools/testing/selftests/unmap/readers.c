@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whoever reads page tables without their lock gets done what it was asked for, although
+ * its table is given back after any one of its looks at the PMD (law 8).
+ *
+ * /dev/unmap_test stops this thread after its first look, the next time after its second,
+ * and so on, until another one has emptied the table and it is gone.  A look under the
+ * lock that keeps the table there lasts until its time is over.  First there is a table, which
+ * a neighbour's page keeps there; then the reader has to make it.
+ *
+ * insert_page      a driver's page: vm_insert_page()
+ * insert_pages     several: vm_insert_pages()
+ * apply            apply_to_page_range()
+ * fault_once       a device's memory is faulted in once, and looked for (KVM, VFIO)
+ * touch            the first touch of anonymous memory
+ * touch_shmem      a page of shmem that is there already
+ * copy             UFFDIO_COPY
+ * protect          UFFDIO_WRITEPROTECT of shmem that is not mapped
+ * collapse         MADV_COLLAPSE of a huge page of shmem that is mapped by entries
+ * retract          MADV_COLLAPSE of small pages of shmem
+ *
+ * And whoever takes entries out without a lock gives no table back (BPF's arena):
+ *
+ * unlocked         zap_page_range_single()
+ * unlocked_pfns    zap_vma_ptes()
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "../../../../mm/unmap/driver.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+#define DEVICE		"/dev/unmap_test"
+#define HALF		(PMD / 2)
+#define SEVERAL		20L
+#define SEED		17
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
+#define WAIT		200000	/* us, if the table cannot go, or the other thread is late */
+#define MAX_LOOKS	200
+#define TRIES		2	/* the other thread may have been late */
+#define ENDLESS		~0U
+/* Tables that were emptied in the last 20 ms are spared by reclaim. */
+#define AGE		100000	/* us */
+
+struct reader;
+
+/**
+ * struct reading - what a reader does
+ * @make: maps the first half of the memory
+ * @ready: nothing of it is in use, but there is a table
+ * @read: true if it did what it should
+ * @whole: all of it is emptied by the other thread, not only the second half
+ */
+struct reading {
+	bool (*make)(struct reader *r);
+	bool (*ready)(struct reader *r);
+	bool (*read)(struct reader *r);
+	bool whole;
+};
+
+/**
+ * struct reader - who reads one table
+ * @scene: for apart()
+ * @what: it does
+ * @mem: what the table translates; the second half keeps it there
+ * @fresh: it does not, and there is no table
+ * @device: stops it
+ * @fd: of the file that is mapped; -1: none
+ * @uffd: watches @mem; -1: none
+ */
+struct reader {
+	struct scene scene;
+	const struct reading *what;
+	char *mem;
+	bool fresh;
+	int device, fd, uffd;
+};
+
+/* The other thread. */
+
+static void *empty_table(void *arg)
+{
+	const struct reader *r = arg;
+	size_t kept = r->what->whole ? 0 : HALF;
+
+	use_cpu(1);
+	while (!ioctl(r->device, UNMAP_DRIVER_AWAIT))
+		madvise(r->mem + kept, PMD - kept, MADV_DONTNEED);
+	return NULL;
+}
+
+/* What the reader maps. */
+
+static bool map_half(struct reader *r, int flags, int fd, off_t offset)
+{
+	CHECK(mmap(r->mem, HALF, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, offset) ==
+	      r->mem);
+	return true;
+}
+
+static bool make_anon(struct reader *r)
+{
+	return true;
+}
+
+static bool make_pages(struct reader *r)
+{
+	return map_half(r, MAP_SHARED, r->device, UNMAP_DRIVER_PAGES * PAGE);
+}
+
+static bool make_pfns(struct reader *r)
+{
+	return map_half(r, MAP_SHARED, r->device, UNMAP_DRIVER_PFNS * PAGE);
+}
+
+static bool make_file(struct reader *r)
+{
+	r->fd = memfd_create("readers", MFD_CLOEXEC);
+	CHECK(r->fd >= 0);
+	CHECK(!ftruncate(r->fd, PMD));
+	return true;
+}
+
+static bool make_shmem(struct reader *r)
+{
+	CHECK(make_file(r));
+	CHECK_EQ(1, pwrite(r->fd, "x", 1, 0));
+	return map_half(r, MAP_SHARED, r->fd, 0);
+}
+
+static bool make_missing(struct reader *r)
+{
+	r->uffd = uffd_watch(r->mem, HALF, UFFD_FEATURE_SIGBUS, UFFDIO_REGISTER_MODE_MISSING);
+	CHECK(r->uffd >= 0);
+	return true;
+}
+
+static bool make_protected(struct reader *r)
+{
+	CHECK(make_shmem(r));
+	r->uffd = uffd_open(r->mem, HALF);
+	CHECK(r->uffd >= 0);
+	return true;
+}
+
+/* All of it is the file's, so that a huge page fits. */
+static bool make_whole(struct reader *r)
+{
+	CHECK(make_file(r));
+	CHECK(mmap(r->mem, PMD, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0) ==
+	      r->mem);
+	return true;
+}
+
+static bool make_huge(struct reader *r)
+{
+	CHECK(make_whole(r));
+	fill(r->mem, PMD, SEED);
+	CHECK(!madvise(r->mem, PMD, MADV_COLLAPSE));
+	return true;
+}
+
+/* Empty, with a table. */
+
+static bool ready_half(struct reader *r)
+{
+	CHECK(!madvise(r->mem, HALF, MADV_DONTNEED));
+	WRITE_ONCE(r->mem[HALF], 1);
+	return true;
+}
+
+static struct unmap_driver_range range(const struct reader *r, long pages)
+{
+	return (struct unmap_driver_range){ .addr = (uintptr_t)r->mem, .pages = pages };
+}
+
+static bool ready_pfns(struct reader *r)
+{
+	struct unmap_driver_range all = range(r, 1);
+
+	CHECK(!ioctl(r->device, UNMAP_DRIVER_ZAP, &all));
+	WRITE_ONCE(r->mem[HALF], 1);
+	return true;
+}
+
+static bool ready_protected(struct reader *r)
+{
+	CHECK(uffd_protect(r->uffd, r->mem, HALF, false));
+	CHECK_EQ(0, count_pages(r->mem, HALF, PM_UFFD_WP));
+	return ready_half(r);
+}
+
+/* Mapped by an entry, which only a part of a huge page's VMA can be. */
+static bool ready_huge(struct reader *r)
+{
+	CHECK(!madvise(r->mem, PMD, MADV_DONTNEED));
+	CHECK(!mprotect(r->mem, HALF, PROT_READ));
+	READ_ONCE(r->mem[0]);
+	CHECK(!mprotect(r->mem, HALF, PROT_READ | PROT_WRITE));
+	return true;
+}
+
+static bool ready_small(struct reader *r)
+{
+	CHECK(!fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PMD));
+	fill(r->mem, PMD, SEED);
+	CHECK(!madvise(r->mem, PMD, MADV_DONTNEED));
+	/* Few entries: each is looked for. */
+	WRITE_ONCE(r->mem[0], fill_byte(0, SEED));
+	return true;
+}
+
+/* What it does. */
+
+static bool inserted(struct reader *r, unsigned long request, long pages)
+{
+	struct unmap_driver_range there = range(r, pages);
+
+	CHECK_EQ(0, ioctl(r->device, request, &there));
+	CHECK_EQ(pages, count_pages(r->mem, HALF, PM_PRESENT));
+	return true;
+}
+
+static bool insert_page(struct reader *r)
+{
+	return inserted(r, UNMAP_DRIVER_INSERT_PAGE, 1);
+}
+
+static bool insert_pages(struct reader *r)
+{
+	return inserted(r, UNMAP_DRIVER_INSERT_PAGES, SEVERAL);
+}
+
+static bool apply(struct reader *r)
+{
+	struct unmap_driver_range there = range(r, SEVERAL);
+
+	CHECK_EQ(SEVERAL, ioctl(r->device, UNMAP_DRIVER_APPLY, &there));
+	return true;
+}
+
+static bool fault_once(struct reader *r)
+{
+	struct unmap_driver_range there = range(r, 1);
+
+	CHECK_EQ(0, ioctl(r->device, UNMAP_DRIVER_FAULT_ONCE, &there));
+	return true;
+}
+
+static bool touch(struct reader *r)
+{
+	WRITE_ONCE(r->mem[0], 'x');
+	CHECK_EQ('x', READ_ONCE(r->mem[0]));
+	return true;
+}
+
+static bool touch_shmem(struct reader *r)
+{
+	CHECK_EQ('x', READ_ONCE(r->mem[0]));
+	return true;
+}
+
+static bool copy(struct reader *r)
+{
+	static char page[PAGE] = "x";
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)r->mem, .src = (uintptr_t)page, .len = PAGE
+	};
+
+	CHECK_EQ(0, ioctl(r->uffd, UFFDIO_COPY, &copy));
+	return touch_shmem(r);
+}
+
+static bool protect(struct reader *r)
+{
+	CHECK(uffd_protect(r->uffd, r->mem, SEVERAL * PAGE, true));
+	CHECK_EQ(SEVERAL, count_pages(r->mem, HALF, PM_UFFD_WP));
+	return true;
+}
+
+/* It may fail because others are there; without a table it takes that for an error. */
+static bool collapse(struct reader *r)
+{
+	if (madvise(r->mem, PMD, MADV_COLLAPSE))
+		CHECK(errno == EAGAIN || errno == EINVAL);
+	CHECK_EQ(0, count_wrong(r->mem, PMD, SEED));
+	return true;
+}
+
+/* One reading, and all of its looks. */
+
+static bool begin_watch(struct reader *r, unsigned int look)
+{
+	struct unmap_driver_watch watch = {
+		.addr = (uintptr_t)r->mem, .look = look, .us = WAIT
+	};
+
+	return !ioctl(r->device, UNMAP_DRIVER_WATCH, &watch);
+}
+
+static bool read_once(struct reader *r, unsigned int look,
+		      struct unmap_driver_watched *seen)
+{
+	bool done;
+
+	CHECK(r->what->ready(r));
+	if (r->fresh)
+		CHECK(!madvise(r->mem + HALF, HALF, MADV_DONTNEED));
+	CHECK(begin_watch(r, look));
+	done = r->what->read(r);
+	CHECK(!ioctl(r->device, UNMAP_DRIVER_WATCHED, seen));
+	if (!done)
+		printf("# %s, stopped after look %u: the table is %s\n",
+		       r->fresh ? "table to be made" : "table there", look,
+		       seen->gone ? "gone" : "there");
+	return done;
+}
+
+/* How often a table went: never, if this look was not taken. */
+static bool read_stopped(struct reader *r, unsigned int look, bool *taken, long *gone)
+{
+	struct unmap_driver_watched seen = {};
+
+	for (int i = 0; i < TRIES && !seen.gone; i++) {
+		CHECK(read_once(r, look, &seen));
+		*taken = seen.looks >= look;
+		*gone += seen.gone;
+	}
+	return true;
+}
+
+static bool read_all(struct reader *r)
+{
+	unsigned int look = 0;
+	bool taken = true;
+	long gone = 0;
+
+	while (taken && look < MAX_LOOKS)
+		CHECK(read_stopped(r, ++look, &taken, &gone));
+	printf("# %u looks, %ld tables gone\n", look - taken, gone);
+	/* Otherwise nothing was tested. */
+	CHECK(gone > 0);
+	return true;
+}
+
+static bool make_reader(struct reader *r)
+{
+	r->device = open(DEVICE, O_RDWR);
+	CHECK(r->device >= 0);
+	r->mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	CHECK(r->mem != MAP_FAILED);
+	return r->what->make(r);
+}
+
+static bool reader_job(struct scene *scene)
+{
+	struct reader *r = (struct reader *)scene;
+	pthread_t other;
+	bool done;
+
+	CHECK(make_reader(r));
+	CHECK(!pthread_create(&other, NULL, empty_table, r));
+	done = read_all(r);
+	r->fresh = true;
+	if (done && !r->what->whole)
+		done = read_all(r);
+	CHECK(!ioctl(r->device, UNMAP_DRIVER_END));
+	pthread_join(other, NULL);
+	return done;
+}
+
+FIXTURE(readers) {
+	struct reader reader;
+};
+
+static const char *missing(void)
+{
+	if (access(DEVICE, R_OK | W_OK))
+		return "needs " DEVICE ", in kernels built for tests";
+	if (!switch_has(UNMAP_TABLES))
+		return "this kernel gives no page tables back";
+	return NULL;
+}
+
+FIXTURE_SETUP(readers)
+{
+	const char *lacks = begin(4, true);
+
+	if (lacks)
+		SKIP(return, "%s", lacks);
+	lacks = missing();
+	if (lacks) {
+		end();
+		SKIP(return, "%s", lacks);
+	}
+	self->reader = (struct reader){ .device = -1, .fd = -1, .uffd = -1 };
+}
+
+FIXTURE_TEARDOWN(readers)
+{
+	end();
+}
+
+static bool can_stop(void)
+{
+	struct unmap_driver_watched seen;
+	struct reader r = { .mem = (char *)&r, .device = open(DEVICE, O_RDWR) };
+	bool can = begin_watch(&r, ENDLESS) &&
+		   !ioctl(r.device, UNMAP_DRIVER_WATCHED, &seen);
+
+	close(r.device);
+	return can;
+}
+
+static void run_reader(struct __test_metadata *_metadata, struct reader *r,
+		       const struct reading *what)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || !can_stop())
+		SKIP(return, "needs two CPUs, and breakpoints");
+	r->what = what;
+	EXPECT_TRUE(apart(reader_job, &r->scene));
+}
+
+#define READS(name, ...)						\
+	TEST_F_TIMEOUT(readers, name, TIME_LIMIT)			\
+	{								\
+		static const struct reading what = { __VA_ARGS__ };	\
+									\
+		run_reader(_metadata, &self->reader, &what);		\
+	}
+
+READS(insert_page, make_pages, ready_half, insert_page)
+READS(insert_pages, make_pages, ready_half, insert_pages)
+READS(apply, make_anon, ready_half, apply)
+READS(fault_once, make_pfns, ready_pfns, fault_once)
+READS(touch, make_anon, ready_half, touch)
+READS(touch_shmem, make_shmem, ready_half, touch_shmem)
+READS(copy, make_missing, ready_half, copy)
+READS(protect, make_protected, ready_protected, protect)
+READS(collapse, make_huge, ready_huge, collapse, true)
+READS(retract, make_whole, ready_small, collapse, true)
+
+/* Without a lock. */
+
+static bool fill_pages(struct reader *r)
+{
+	return insert_pages(r);
+}
+
+static bool fill_pfns(struct reader *r)
+{
+	for (long i = 0; i < SEVERAL; i++)
+		WRITE_ONCE(r->mem[i * PAGE], 1);
+	return true;	/* pagemap does not tell */
+}
+
+static const struct reading with_pages = { .make = make_pages, .read = fill_pages };
+static const struct reading with_pfns = { .make = make_pfns, .read = fill_pfns };
+
+static bool table_stays(struct reader *r)
+{
+	struct unmap_driver_range all = range(r, SEVERAL);
+	long long freed = unmap_stat("tables_freed"), kept = unmap_stat("tables_kept");
+	long long tables = status_pages("VmPTE");
+
+	CHECK(!ioctl(r->device, UNMAP_DRIVER_ZAP, &all));
+	CHECK_EQ(0, count_pages(r->mem, HALF, PM_PRESENT));
+	CHECK_EQ(tables, status_pages("VmPTE"));
+	CHECK_EQ(freed, unmap_stat("tables_freed"));
+	CHECK_EQ(kept, unmap_stat("tables_kept"));
+	/* Nor was it written down for later. */
+	usleep(AGE);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	CHECK_EQ(tables, status_pages("VmPTE"));
+	return true;
+}
+
+static bool unlocked_job(struct scene *scene)
+{
+	struct reader *r = (struct reader *)scene;
+
+	CHECK(make_reader(r));
+	CHECK(r->what->read(r));
+	return table_stays(r);
+}
+
+TEST_F(readers, unlocked)
+{
+	self->reader.what = &with_pages;
+	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));
+}
+
+TEST_F(readers, unlocked_pfns)
+{
+	self->reader.what = &with_pfns;
+	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));
+}
+
+TEST_HARNESS_MAIN
