@@ -5,6 +5,7 @@
 /// Why here: it maps the table a second time without its lock, takes for granted that it is still
 ///           there, and takes the PMD lock only to remove it; and where page tables have no locks of
 ///           their own it takes the PMD lock for the table's when there is no table.
+///           Without a table MADV_COLLAPSE is to be told to try again, not that it must not.
 /// Missing:  a table that was given back is freed a second time; the PMD lock stays locked.
 
 @initialize:python@
@@ -20,6 +21,21 @@ collapse_pte_mapped_thp(...) {
 - if (userfaultfd_armed@p(vma) && !(vma->vm_flags & VM_SHARED))
 + if (unmap_tables_may_go() || (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED)))
   pml = pmd_lock(mm, pmd);
+...>
+}
+
+@retry@
+identifier start, out;
+position p;
+@@
+collapse_pte_mapped_thp(...) {
+<...
+  start = \(pte_offset_map_lock\|pte_offset_map_nolock\)(...);
+- if (!start@p)
++ if (!start) {
++ 	result = SCAN_PAGE_LOCK;
+  	goto out;
++ }
 ...>
 }
 
@@ -43,6 +59,11 @@ p << early.p;
 fired += len(p)
 
 @script:python@
+p << retry.p;
+@@
+fired += len(p)
+
+@script:python@
 p << leave.p;
 @@
 fired += len(p)
@@ -50,7 +71,7 @@ fired += len(p)
 @finalize:python@
 @@
 import sys
-if fired != 2:
-    sys.stderr.write("collapse_pte_mapped_thp() changed in %d places, want 2\n" % fired)
+if fired != 4:
+    sys.stderr.write("collapse_pte_mapped_thp() changed in %d places, want 4\n" % fired)
     sys.stderr.flush()
     sys.exit(7)

@@ -3,6 +3,9 @@ int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr)
 {
 	lock_t *pml = NULL;
 
+	pte = pte_offset_map_lock(mm, pmd, addr, &ptl);
+	if (!pte)
+		goto drop_folio;
 	if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
 		pml = pmd_lock(mm, pmd);
 	pte = pte_offset_map_nolock(mm, pmd, addr, &ptl);
@@ -16,5 +19,6 @@ abort:
 		pte_unmap_unlock(pte, ptl);
 	if (pml && pml != ptl)
 		spin_unlock(pml);
+drop_folio:
 	return 1;
 }
