@@ -11,6 +11,7 @@
 #include <linux/minmax.h>
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
+#include <linux/shrinker.h>
 #include <linux/unmap.h>
 
 #include "arch.h"
@@ -45,6 +46,29 @@ static inline unsigned long compat_charge(const struct folio *folio)
 	return READ_ONCE(folio->memcg_data);
 #else
 	return 0;
+#endif
+}
+
+/* The control group that an mm belongs to, for comparing; null: none.  RCU read lock held. */
+static inline const struct mem_cgroup *compat_memcg_of(struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return mem_cgroup_from_task(rcu_dereference(mm->owner));
+#else
+	return NULL;
+#endif
+}
+
+/*
+ * Reclaim of a group and of all above it is to ask the shrinker of @lru: list_lru_add()
+ * tells the group it is given, which may be gone and have left its list to its parent.
+ */
+static inline void compat_tell_shrinker(struct mem_cgroup *memcg, int nid,
+					const struct list_lru *lru)
+{
+#ifdef CONFIG_MEMCG
+	for (; memcg; memcg = parent_mem_cgroup(memcg))
+		set_shrinker_bit(memcg, nid, lru->shrinker_id);
 #endif
 }
 

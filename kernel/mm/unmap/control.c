@@ -105,6 +105,8 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (parse_bits(buf, &bits))
 		return -EINVAL;
 	switch_bits(bits);
+	/* What was written down before is due. */
+	unmap_tables_wake_worker();
 	return len;
 }
 

@@ -58,8 +58,9 @@
  *    table once the only entry is gone, which is worth more than the two
  *    counters they add to.
  *
- * 10. Switched off, all that remains of us is one static branch per entry
- *    point, and the stock code behind it.
+ * 10. Switched off, all that remains of what unmaps is one static branch per entry
+ *    point, and the stock code behind it.  Readers go on looking for tables that were
+ *    given back (law 8).
  *
  * 11. No surprise.  What a later fault gets is what it would have got from a page table
  *    that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED

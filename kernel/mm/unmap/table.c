@@ -230,6 +230,7 @@ static void flush(struct table_batch *batch, unsigned long start,
 static void free_chain(struct rcu_head *head)
 {
 	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
+	unsigned int slot = table->pt_index;
 	struct ptdesc *next;
 	long nr = 0;
 
@@ -238,7 +239,7 @@ static void free_chain(struct rcu_head *head)
 		VM_WARN_ON_ONCE(any_used(ptdesc_address(table)) != PTRS_PER_PTE);
 		pte_free(NULL, ptdesc_page(table));
 	}
-	unmap_tables_wait(-nr);
+	unmap_tables_waited(slot, nr);
 }
 
 /* One callback for all of them; so much memory does not wait for RCU to be idle (RCU_LAZY). */
@@ -251,7 +252,8 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 	for (i = 0; i < nr; i++)
 		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
-	unmap_tables_wait(nr);
+	/* Nobody has an entry to watch there any more. */
+	gone->pt_index = unmap_tables_wait(mm, nr);
 	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
 		free_chain(&gone->pt_rcu_head);
 	else

@@ -126,11 +126,14 @@ static inline void unmap_tables_settle(struct table_batch *batch)
 void unmap_table_set_gone(pte_t *table);
 
 /* tables_waiting.c */
-void unmap_tables_wait(long nr);
+unsigned int unmap_tables_wait(struct mm_struct *mm, long nr);
+void unmap_tables_waited(unsigned int slot, long nr);
 bool unmap_tables_have_room(struct mm_struct *mm);
 
 /* tables_kept.c, tables_worker.c */
 bool unmap_tables_eager(void);
+/* There is something to do, if that is the policy. */
+void unmap_tables_wake_worker(void);
 bool unmap_tables_mark(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);
@@ -170,6 +173,10 @@ static inline void unmap_tables_settle(struct table_batch *batch)
 }
 
 static inline void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
+{
+}
+
+static inline void unmap_tables_wake_worker(void)
 {
 }
 

@@ -90,11 +90,11 @@ bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
 
 /* tables_waiting.c: after the shrinker's sweep. */
-void unmap_tables_await_room(struct mm_struct *mm);
+bool unmap_tables_many_wait(struct mm_struct *mm);
+void unmap_tables_await_room(void);
 
-/* tables_worker.c: there is something to do, if that is the policy. */
+/* tables_worker.c: when it comes first, and again. */
 #define WORKER_FIRST	max(HZ / 50, 1)
 #define WORKER_RETRY	max(HZ / 100, 1)
-void unmap_tables_wake_worker(void);
 
 #endif /* __MM_UNMAP_TABLES_KEPT_H */

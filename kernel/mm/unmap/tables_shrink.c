@@ -35,7 +35,10 @@ bool unmap_kept_list(struct kept *record)
 	    memcg_list_lru_alloc(record->memcg, &lists, GFP_NOWAIT | __GFP_NOWARN |
 							__GFP_NOMEMALLOC))
 		return false;
-	return list_lru_add(&lists, &record->lru, record->nid, record->memcg);
+	if (!list_lru_add(&lists, &record->lru, record->nid, record->memcg))
+		return false;
+	compat_tell_shrinker(record->memcg, record->nid, &lists);
+	return true;
 }
 
 void unmap_kept_unlist(struct kept *record)
@@ -75,6 +78,7 @@ static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 {
 	struct kept *record = NULL;
 	unsigned int freed;
+	bool many;
 
 	sc->nr_to_scan = 1;
 	sc->nr_scanned = 1;
@@ -82,12 +86,14 @@ static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 	if (!record)
 		return 0;
 	freed = unmap_kept_sweep(record, KEEP_AGE);
-	if (freed)
-		unmap_tables_await_room(record->mm);
+	many = freed && unmap_tables_many_wait(record->mm);
 	if (places_left(&record->places))
 		unmap_kept_put_back(record);
 	else
 		unmap_kept_drop(record);
+	/* Its mm is free to end meanwhile. */
+	if (many)
+		unmap_tables_await_room();
 	unmap_tables_wake_worker();
 	mm_account_reclaimed_pages(freed);
 	return freed;

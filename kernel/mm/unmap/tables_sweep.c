@@ -206,6 +206,8 @@ void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
 
 	if (!unmap_tables_enabled())
 		return;
+	if (!rwsem_is_locked(&vma->vm_mm->mmap_lock))
+		vma_assert_locked(vma);
 	unmap_tables_begin(&batch, vma, NULL);
 	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
 		pmd = mm_find_pmd(vma->vm_mm, addr);

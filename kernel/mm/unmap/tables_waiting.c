@@ -9,9 +9,11 @@
  * they cost nothing.
  */
 #include <linux/atomic.h>
+#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
 
@@ -22,12 +24,46 @@
 /* So many may always wait: who has no room for them is at its end anyway. */
 #define FEW	64
 
-static atomic_long_t waiting = ATOMIC_LONG_INIT(0);
+/* Groups share a number now and then: a hint is all that it is for. */
+#define SLOT_BITS	8
 
-/* They wait from now on, or (less than zero) no more. */
-void unmap_tables_wait(long nr)
+static atomic_long_t waiting[1 << SLOT_BITS];
+
+static unsigned int slot_of(struct mm_struct *mm)
 {
-	atomic_long_add(nr, &waiting);
+	unsigned int slot;
+
+	rcu_read_lock();
+	slot = hash_ptr(compat_memcg_of(mm), SLOT_BITS);
+	rcu_read_unlock();
+	return slot;
+}
+
+/**
+ * unmap_tables_wait - tables wait for their grace period
+ * @mm: theirs
+ * @nr: how many
+ *
+ * Return: what unmap_tables_waited() is to be told.  Any lock may be held.
+ */
+unsigned int unmap_tables_wait(struct mm_struct *mm, long nr)
+{
+	unsigned int slot = slot_of(mm);
+
+	atomic_long_add(nr, &waiting[slot]);
+	return slot;
+}
+
+/* They wait no more. */
+void unmap_tables_waited(unsigned int slot, long nr)
+{
+	atomic_long_sub(nr, &waiting[slot]);
+}
+
+/* Of an mm's group, so many that they would be missed. */
+bool unmap_tables_many_wait(struct mm_struct *mm)
+{
+	return atomic_long_read(&waiting[slot_of(mm)]) >= FEW;
 }
 
 /* Whose groups had room, and in this tick have it until so many wait.  A hint. */
@@ -52,7 +88,7 @@ static bool look_for_room(struct mm_struct *mm, long nr)
 /* Whether the groups of an mm have room for more tables that wait.  Any lock may be held. */
 bool unmap_tables_have_room(struct mm_struct *mm)
 {
-	long nr = atomic_long_read(&waiting);
+	long nr = atomic_long_read(&waiting[slot_of(mm)]);
 
 	if (likely(nr < FEW))
 		return true;
@@ -63,17 +99,19 @@ bool unmap_tables_have_room(struct mm_struct *mm)
 }
 
 /*
- * Reclaim has given back tables of an mm.  If it was asked for room in their group it would
- * find nothing else, and have somebody killed, before they come free.
+ * Reclaim has given back many tables.  If it was asked for room in the caller's group it
+ * would find nothing else, and have somebody killed, before they come free: that takes a
+ * grace period, and no longer is waited.
  */
-void unmap_tables_await_room(struct mm_struct *mm)
+void unmap_tables_await_room(void)
 {
+	unsigned long cookie = get_state_synchronize_rcu();
 	unsigned long end = jiffies + HZ / 10;
 
 	if (current_is_kswapd() || !current->mm)
 		return;
-	while (atomic_long_read(&waiting) >= FEW && time_before(jiffies, end) &&
-	       compat_memcg_room(mm) < FEW && compat_memcg_room(current->mm) < FEW)
+	while (!poll_state_synchronize_rcu(cookie) && time_before(jiffies, end) &&
+	       compat_memcg_room(current->mm) < FEW)
 		if (schedule_timeout_killable(1))
 			break;
 }

@@ -73,15 +73,22 @@ static void sweep_or_put_back(struct kept *record)
 static void sweep_all_due(struct work_struct *work);
 static DECLARE_DELAYED_WORK(worker, sweep_all_due);
 
+/* Of one bucket, before the others get their turn. */
+#define AT_ONCE		32
+
 /* Those that are due, one after the other.  Returns when the next one is. */
 static unsigned long sweep_due(unsigned long next)
 {
 	struct kept *record;
-	unsigned int i;
+	unsigned int i, nr;
 
 	for (i = 0; i < KEPT_BUCKETS; i++) {
-		while ((record = unmap_kept_take_due(i, &next))) {
+		for (nr = 0; nr < AT_ONCE; nr++) {
+			record = unmap_kept_take_due(i, &next);
+			if (!record)
+				break;
 			sweep_or_put_back(record);
+			next = jiffies;
 			cond_resched();
 		}
 	}
