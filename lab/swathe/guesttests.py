@@ -39,8 +39,9 @@ END = re.compile(r"\? \d+")
 # Those that take more than half a minute, in seconds on a busy machine: only how evenly the
 # guests are used depends on it.
 LONG = {
-    "pressure": 430, "swap": 300, "tables": 300, "faults": 280, "memx": 260, "discard": 150,
-    "filemap": 130, "poison": 120, "readers": 70, "lazyfree": 65, "ends": 60, "putback": 50,
+    "tables": 270, "faults": 200, "discard": 160, "filemap": 140, "swap": 130, "tables_thp": 120,
+    "kept": 100, "pressure": 95, "readers": 70, "ends": 60, "memx": 50, "lazyfree": 45,
+    "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
 }  # fmt: skip
 SHORT = 20
 # With five levels of page tables, KASAN takes a good address for a wild one when an interrupt
