@@ -40,7 +40,7 @@ OTHERS = {
     # What comes is right, but more than was asked for.
     "table_mark": "tables_thp -t pieces_64K",
     # Whoever comes late must meet a table that goes: a race with that one thing in it.
-    "table_late": "tables -t moves_anon",
+    "table_late": "tables -t uffd_fills",
     "table_missed": "tables -t uffd_fills",
     # Shmem is written by faults, which mark the folio, too.
     "dirty": "discard -t dirty",
