@@ -205,6 +205,12 @@ static bool map_shmem(struct tables *t, int *fd)
 	return *fd >= 0 && map_backed(t, MAP_SHARED, *fd);
 }
 
+static bool are_back(const struct tables *t, int left)
+{
+	return tables_now() <= t->empty + left + SLACK &&
+	       unmap_stat("tables_freed") - t->freed >= NR_TABLES - left;
+}
+
 /* All tables but @left. */
 static bool given_back(const struct tables *t, int left)
 {
@@ -217,7 +223,7 @@ static bool given_back(const struct tables *t, int left)
 		reclaim_all(MIB);
 	}
 	/* What others have emptied is given back a little later. */
-	for (int i = 0; i < 20 && tables_now() > t->empty + left + SLACK; i++)
+	for (int i = 0; i < 20 && !are_back(t, left); i++)
 		usleep(AGE);
 	CHECK(tables_now() <= t->empty + left + SLACK);
 	CHECK(unmap_stat("tables_freed") - t->freed >= NR_TABLES - left);
