@@ -35,7 +35,7 @@ static inline bool unmap_pmd_marked(pmd_t pmd)
 	return false;
 }
 
-/* No architecture without a bit for it: none is all there is to say. */
+/* An architecture whose pmd_none() ignores no bit can keep no mark. */
 static inline pmd_t unmap_marked_pmd(void)
 {
 	return __pmd(0);
