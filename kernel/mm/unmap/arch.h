@@ -34,7 +34,7 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  * UNMAP_ARCH_FOURS - whether unmap_arch_differ() may be asked.  Not on Xen PV: what is
  *	in an entry is the machine's number of the page there, and the next number is not
  *	the next page's.
- * unmap_arch_all_none() - whether @nr (4, 8 or 32) entries from @ptep on are none: a look
+ * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none: a look
  *	at each, and one decision for all, where none means no bit but those that do not
  *	count.
  * unmap_arch_differ() - the bits in which any of four entries from @ptep on is not what
@@ -57,13 +57,22 @@ static inline pteval_t unmap_arch_eight(const pte_t *ptep)
 	return unmap_arch_four(ptep) | unmap_arch_four(ptep + 4);
 }
 
+static __always_inline pteval_t unmap_arch_thirty_two(const pte_t *ptep)
+{
+	return unmap_arch_eight(ptep) | unmap_arch_eight(ptep + 8) |
+	       unmap_arch_eight(ptep + 16) | unmap_arch_eight(ptep + 24);
+}
+
 static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
 {
-	pteval_t bits = nr == 4 ? unmap_arch_four(ptep) : unmap_arch_eight(ptep);
+	pteval_t bits;
 
-	if (nr == 32)
-		bits |= unmap_arch_eight(ptep + 8) | unmap_arch_eight(ptep + 16) |
-			unmap_arch_eight(ptep + 24);
+	if (nr == 4)
+		bits = unmap_arch_four(ptep);
+	else if (nr == 8)
+		bits = unmap_arch_eight(ptep);
+	else
+		bits = unmap_arch_thirty_two(ptep) | unmap_arch_thirty_two(ptep + 32);
 	return pte_none(native_make_pte(bits));
 }
 

@@ -294,8 +294,10 @@ static __always_inline unsigned int discard_present(struct discard *d, pte_t pte
 	if (unlikely(!page))
 		return discard_special(d, pte);
 	folio = page_folio(page);
-	if (unlikely(!discard_wanted(d, folio)))
+	if (unlikely(!discard_wanted(d, folio))) {
+		d->remains = true;
 		return 1;
+	}
 	if (!folio_test_anon(folio))
 		nr = discard_file(d, pte, folio, page);
 	else if (folio_test_large(folio))
@@ -359,12 +361,25 @@ static void settle_accounts(struct discard *d)
 	unmap_count(UNMAP_STAT_DISCARD_ENTRIES, d->entries);
 }
 
+/* The stretch was the whole table, and this one pass has seen or left each entry none. */
+static __always_inline bool emptied_all(const struct discard *d, unsigned long addr)
+{
+	return d->addr - addr == PMD_SIZE && !d->remains;
+}
+
 /* The stretch's table may be empty now: one look in nearly all cases. */
 static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
 				   unsigned long addr)
 {
-	if (d->tables && unmap_table_emptied(unmap_table_of(start)))
-		discard_note_table(d, pmd, addr);
+	pte_t *table = unmap_table_of(start);
+
+	if (!d->tables)
+		return;
+	if (emptied_all(d, addr))
+		unmap_table_noticed(table);
+	else if (!unmap_table_emptied(table))
+		return;
+	discard_note_table(d, pmd, addr);
 }
 
 /* Broken, what is left when the gather was full is forgotten. */

@@ -63,6 +63,7 @@ enum discard_wanted {
  * @runs: how many there were, and
  * @entries: how many entries in them, all of present pages that count
  * @others: whether other entries were cleared: not present, or of no page that counts
+ * @remains: whether an entry of the stretch so far is in use still
  * @force_flush: the TLB must be flushed before the page-table lock is dropped
  */
 struct discard {
@@ -78,6 +79,7 @@ struct discard {
 	int rss[NR_MM_COUNTERS];
 	unsigned int runs, entries;
 	bool others;
+	bool remains;
 	bool force_flush;
 };
 
@@ -114,8 +116,10 @@ static inline void discard_leave_markers(struct discard *d, unsigned int nr,
 		.ptep = d->ptep, .addr = d->addr, .nr = nr, .pte = pte,
 	};
 
-	if (!discard_markers(d))
-		unmap_run_leave_markers(d->vma, &run);
+	if (discard_markers(d))
+		return;
+	unmap_run_leave_markers(d->vma, &run);
+	d->remains = true;
 }
 
 /* Many stretches hold next to nothing: clearing all of it would be felt. */
@@ -129,6 +133,7 @@ static __always_inline void discard_begin(struct discard *d, unsigned long addr,
 	d->runs = 0;
 	d->entries = 0;
 	d->others = false;
+	d->remains = false;
 	d->force_flush = false;
 }
 

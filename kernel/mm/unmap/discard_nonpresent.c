@@ -124,8 +124,10 @@ unsigned int discard_nonpresent(struct discard *d, pte_t pte)
 	unsigned int nr = 1;
 
 	d->others = true;
-	if (!drop(d, pte, &nr))
+	if (!drop(d, pte, &nr)) {
+		d->remains = true;
 		return nr;
+	}
 	clear_not_present_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
 				    d->tlb->fullmm);
 	if (unlikely(pte_swp_uffd_wp_any(pte)))

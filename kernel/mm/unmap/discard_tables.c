@@ -30,15 +30,17 @@ static bool zap_flag(const struct zap_details *details, zap_flags_t flag)
  */
 static enum discard_wanted wanted_tables(const struct discard *d)
 {
-	zap_flags_t flags = d->details ? d->details->zap_flags : 0;
-
-	if (!unmap_tables_enabled() || d->tlb->fullmm)
+	if (!d->details || !unmap_tables_enabled() || d->tlb->fullmm)
 		return WANT_NO_TABLES;
-	if (flags & (ZAP_FLAG_UNMAP | UNMAP_ZAP_MMAP_LOCKED)) {
-		mmap_assert_locked(d->tlb->mm);
-		return flags & ZAP_FLAG_UNMAP ? WANT_EDGES : WANT_ALL_TABLES;
+	if (zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED)) {
+		lockdep_assert_held(&d->tlb->mm->mmap_lock);
+		return WANT_ALL_TABLES;
 	}
-	if (!(flags & UNMAP_ZAP_RMAP_LOCKED))
+	if (zap_flag(d->details, ZAP_FLAG_UNMAP)) {
+		lockdep_assert_held(&d->tlb->mm->mmap_lock);
+		return WANT_EDGES;
+	}
+	if (!zap_flag(d->details, UNMAP_ZAP_RMAP_LOCKED))
 		return WANT_NO_TABLES;
 	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
 	return WANT_CLEARED;
@@ -158,7 +160,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 				  struct zap_details *details)
 {
 	struct discard d __uninitialized;
-	struct table_batch batch;
+	struct table_batch batch __uninitialized;
 	pmd_t *pmd = pmd_offset(pud, addr);
 	unsigned long next;
 

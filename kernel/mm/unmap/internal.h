@@ -47,8 +47,8 @@
  *    least), the PMD lock and its own lock held, after all of its entries were seen
  *    none inside the last two; page-walk caches are flushed before the PMD lock is
  *    dropped; it is freed after an RCU grace period, never with a broadcast for it
- *    alone.  See table.c; lock_mmap() and unmap_lockptr() assert the locks, and
- *    discard_tables.c that a caller holds the lock it says it holds.
+ *    alone.  See table.c; lock_mmap() and lock_and_unhook() assert the locks,
+ *    and discard_tables.c that a caller holds the lock it says it holds.
  *
  * 8. Readers.  Whoever maps a table without its lock looks at the PMD again after
  *    taking the lock, or can tell by an entry that was in use.  See table_readers.c;

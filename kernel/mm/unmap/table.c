@@ -39,8 +39,8 @@
 /* The first entry in use from @from on, before @end; @end if all are none. */
 static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
 {
-	while (from + 32 <= end && unmap_arch_all_none(table + from, 32))
-		from += 32;
+	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
+		from += 64;
 	while (from + 4 <= end && unmap_arch_all_none(table + from, 4))
 		from += 4;
 	while (from < end && pte_none(ptep_get(table + from)))
@@ -62,11 +62,18 @@ static unsigned int any_used(pte_t *table)
 	return i;
 }
 
-/* Whole ticks, in the bits above the watched entry. */
-static void remember_time(pte_t *table)
+/**
+ * unmap_table_noticed - a table was seen empty
+ * @table: all of its entries are none
+ *
+ * It remembers when, in whole ticks, in the bits above the watched entry.  Page-table
+ * lock held on entry and return.
+ */
+void unmap_table_noticed(pte_t *table)
 {
 	WRITE_ONCE(virt_to_ptdesc(table)->pt_index,
 		   jiffies * PTRS_PER_PTE + unmap_table_watched(table));
+	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
 }
 
 /* For how many ticks the table has been known to be empty; any number if it is not. */
@@ -90,8 +97,7 @@ bool unmap_table_look(pte_t *table)
 	unsigned int i = any_used(table);
 
 	if (i == PTRS_PER_PTE) {
-		remember_time(table);
-		unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
+		unmap_table_noticed(table);
 		return true;
 	}
 	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
@@ -141,17 +147,19 @@ static struct ptdesc *unchain(struct ptdesc *table)
 	return next;
 }
 
-/* PMD lock held; the table's lock is taken and dropped. */
+/* PMD lock @pml held; the table's lock is taken and dropped. */
 static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 			    unsigned long age, bool mark, struct ptdesc **gone)
 {
-	spinlock_t *ptl = unmap_lockptr(mm, pmd, pml);
+	spinlock_t *ptl;	/* the table's own */
 	pte_t *table;
 	bool done;
 
-	if (!unmap_is_table(pmd) || UNMAP_ARCH_TABLES_PINNED)
+	lockdep_assert_held(pml);
+	if (UNMAP_ARCH_TABLES_PINNED || !unmap_is_table(pmd))
 		return false;
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
+	ptl = ptep_lockptr(mm, table);
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
 	done = unhook(pmd, table, age, mark);

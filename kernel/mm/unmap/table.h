@@ -77,6 +77,7 @@ static inline unsigned int unmap_table_watched(pte_t *table)
 	return READ_ONCE(virt_to_ptdesc(table)->pt_index) % PTRS_PER_PTE;
 }
 
+void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
 
 /* Whether the table is empty.  Its lock is held on entry and return. */
@@ -146,6 +147,10 @@ int unmap_tables_policy_store(const char *text);
 static inline pte_t *unmap_table_of(pte_t *ptep)
 {
 	return ptep;
+}
+
+static inline void unmap_table_noticed(pte_t *table)
+{
 }
 
 static inline bool unmap_table_emptied(pte_t *table)

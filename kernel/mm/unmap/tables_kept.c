@@ -84,10 +84,7 @@ static struct kept *new_record(struct bucket *bucket, struct mm_struct *mm,
 	record->nid = numa_mem_id();
 	record->pause = WORKER_RETRY;
 	record->due = jiffies + WORKER_FIRST;
-	record->places.nr = 0;
-	record->places.nr_places = 0;
-	record->places.start = 0;
-	record->places.end = 0;
+	unmap_places_clear(&record->places);
 	INIT_LIST_HEAD(&record->lru);
 	if (!list_if_kept(record)) {
 		kfree(record);
@@ -127,7 +124,8 @@ void unmap_places_copy(struct places *to, const struct places *from)
 	unsigned int i;
 
 	for (i = 0; i < from->nr_places; i++)
-		unmap_places_add(to, from->place[i], from->place[i] + PMD_SIZE, 1);
+		unmap_places_add(to, from->place[i],
+				 (from->place[i] & PMD_MASK) + PMD_SIZE, 1);
 	/* Where there is a range, at least two were seen beside the single ones. */
 	if (from->end)
 		unmap_places_add(to, from->start, from->end,
@@ -163,7 +161,7 @@ static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
 /**
  * unmap_tables_keep - remember where empty tables are, to give them back later
  * @mm: theirs
- * @start: the first address of the first
+ * @start: an address that the first translates
  * @end: the end of what the last one translates
  * @nr: how many there are between; one: it is that table alone
  *
@@ -189,9 +187,7 @@ void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
  */
 void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
 {
-	unsigned long start = addr & PMD_MASK;
-
-	unmap_tables_keep(mm, start, start + PMD_SIZE, 1);
+	unmap_tables_keep(mm, addr, (addr & PMD_MASK) + PMD_SIZE, 1);
 }
 
 /**

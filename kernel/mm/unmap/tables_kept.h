@@ -26,7 +26,7 @@ struct mem_cgroup;
  * @since: when the last of them was seen, in jiffies
  * @start: where the others are: from here
  * @end: to here; 0: there are no others
- * @place: single tables, an address of each
+ * @place: single tables, an address of each; where reclaim noticed it, the one it emptied
  */
 struct places {
 	unsigned int nr;
@@ -57,6 +57,14 @@ struct kept {
 	unsigned long due;
 	struct places places;
 };
+
+static inline void unmap_places_clear(struct places *p)
+{
+	p->nr = 0;
+	p->nr_places = 0;
+	p->start = 0;
+	p->end = 0;
+}
 
 static inline bool places_left(const struct places *p)
 {

@@ -42,6 +42,18 @@ struct sweep {
 	struct places spared;
 };
 
+static void begin(struct sweep *s)
+{
+	unmap_tables_begin(&s->batch, NULL, NULL);
+	s->batch.mmap_locked = true;
+	s->policy = false;
+	s->lent = false;
+	s->age = 0;
+	s->looked = 0;
+	s->freed = 0;
+	unmap_places_clear(&s->spared);
+}
+
 static void sweep_batch(struct sweep *s)
 {
 	struct table_batch *batch = &s->batch;
@@ -151,17 +163,22 @@ static bool may_be_huge(const struct vm_area_struct *vma)
 	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
 }
 
-/* A single table; one without a VMA may be free_pgtables()'s already. */
+/*
+ * The table that translates @addr.  Its VMA is nearly always there still; a table without
+ * any may be free_pgtables()'s already.
+ */
 static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
 {
-	struct vm_area_struct *vma;
+	unsigned long start = addr & PMD_MASK, end = start + PMD_SIZE;
+	struct vm_area_struct *vma = vma_lookup(mm, addr);
 	pmd_t *pmd;
 
-	vma = find_vma_intersection(mm, addr, addr + PMD_SIZE);
+	if (!vma)
+		vma = find_vma_intersection(mm, start, end);
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
 	if (may_be_huge(vma)) {
-		sweep_part(s, mm, addr, addr + PMD_SIZE);
+		sweep_part(s, mm, start, end);
 		return;
 	}
 	pmd = mm_find_pmd(mm, addr);
@@ -180,8 +197,10 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 			unsigned long end)
 {
-	struct sweep s = { .policy = true, .batch.mmap_locked = true };
+	struct sweep s __uninitialized;
 
+	begin(&s);
+	s.policy = true;
 	while (unmap_tables_enabled() && start < end) {
 		start = sweep_part(&s, mm, start, end);
 		sweep_batch(&s);
@@ -260,7 +279,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 	locked = mmap_read_trylock(mm);
 	/* An mm whose fork() failed halfway has VMAs that are not its own. */
 	if (locked && check_stable_address_space(mm))
-		memset(p, 0, sizeof(*p));
+		unmap_places_clear(p);
 	else if (locked)
 		sweep_places(s, mm, p);
 	if (locked)
@@ -280,9 +299,12 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
  */
 unsigned int unmap_kept_sweep(struct kept *record, unsigned long age)
 {
-	struct sweep s = { .lent = true, .age = age, .batch.mmap_locked = true };
+	struct sweep s __uninitialized;
 	struct places *p = &record->places;
 
+	begin(&s);
+	s.lent = true;
+	s.age = age;
 	while (places_left(p) && sweep_step(&s, record->mm, p))
 		cond_resched();
 	unmap_places_copy(p, &s.spared);

@@ -125,20 +125,18 @@ void unmap_tables_wake_worker(void)
 void unmap_tables_sweep_emptied(void)
 {
 	struct kept *record;
-	bool done = true;
 
 	if (!unmap_tables_enabled() || !unmap_tables_eager() || !current->mm)
 		return;
-	while (done && unmap_tables_have_room(current->mm) &&
-	       (record = unmap_kept_take_own(current->mm))) {
-		unmap_kept_sweep(record, 0);
-		done = !places_left(&record->places);
-		if (done) {
-			unmap_kept_drop(record);
-		} else {
+	while ((record = unmap_kept_take_own(current->mm))) {
+		if (unmap_tables_have_room(current->mm))
+			unmap_kept_sweep(record, 0);
+		if (places_left(&record->places)) {
 			unmap_kept_put_back(record);
 			unmap_tables_wake_worker();
+			break;
 		}
+		unmap_kept_drop(record);
 	}
 }
 
