@@ -71,19 +71,20 @@ extern struct zap_details unmap_zap_dontneed;
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #endif /* CONFIG_UNMAP */
 
+/* For tests: mm/unmap/disturb.c. */
+#ifdef CONFIG_UNMAP_DISTURB
+bool unmap_tables_may_go(void);
+bool unmap_map_fails(void);
+#else
+#define unmap_tables_may_go()	IS_ENABLED(CONFIG_UNMAP_TABLES)
+#define unmap_map_fails()	false
+#endif
+
 /*
  * Empty page tables are given back while stock code runs: what it needs to see
  * that, or to help with it.  See mm/unmap/table_readers.c and tables_kept.c.
  */
 #ifdef CONFIG_UNMAP_TABLES
-#ifdef CONFIG_UNMAP_DISTURB
-bool unmap_tables_may_go(void);
-bool unmap_map_fails(void);
-#else
-#define unmap_tables_may_go()	true
-#define unmap_map_fails()	false
-#endif
-
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp);
 bool unmap_table_gone(pte_t *pte);
@@ -120,8 +121,6 @@ static inline bool unmap_pmd_bad(pmd_t *pmd)
 	return !pmd_none(pmdval) && pmd_bad(pmdval);
 }
 #else
-#define unmap_tables_may_go()	false
-#define unmap_map_fails()	false
 #define unmap_fault_map_lock	pte_offset_map_lock
 #define unmap_alloc_map_lock	pte_alloc_map_lock
 #define unmap_flush_and_sweep	try_to_unmap_flush

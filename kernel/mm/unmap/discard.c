@@ -25,21 +25,13 @@ static __always_inline struct page *normal_page(const struct discard *d,
 	return vm_normal_page(d->vma, d->addr, pte);
 }
 
-/* Law 2, or broken: one entry more, if the table has it. */
-static inline unsigned int run_room(const struct discard *d)
-{
-	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_BOUNDS) && d->end & ~PMD_MASK)
-		return discard_left(d) + 1;
-	return discard_left(d);
-}
-
 /* How many entries from here on may map pages of this large folio? */
 static unsigned int run_limit(const struct discard *d, struct folio *folio,
 			      struct page *page)
 {
 	unsigned long nr = folio_nr_pages(folio) - folio_page_idx(folio, page);
 
-	nr = min_t(unsigned long, nr, run_room(d));
+	nr = min_t(unsigned long, nr, discard_left(d));
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
@@ -183,7 +175,6 @@ static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
 	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
 		folio_remove_rmap_ptes(folio, page, nr, d->vma);
 	} else {
-		nr -= large && unmap_sabotaged(UNMAP_SABOTAGE_ZAP_COUNT);
 		gone = large ? discard_rmap_large(folio, page, nr) :
 			       atomic_add_negative(-1, &folio->_mapcount);
 		if (gone)
@@ -212,9 +203,7 @@ static __always_inline void note_cleared(struct discard *d, unsigned int nr,
 					 pte_t pte)
 {
 	unmap_arch_check_zapped(d->vma, pte);
-	/* Broken, another address is flushed. */
-	tlb_remove_tlb_entries(d->tlb, d->ptep, nr,
-			       unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ? 0 : d->addr);
+	tlb_remove_tlb_entries(d->tlb, d->ptep, nr, d->addr);
 	if (unlikely(userfaultfd_pte_wp(d->vma, pte)))
 		discard_leave_markers(d, nr, pte);
 }
@@ -222,7 +211,7 @@ static __always_inline void note_cleared(struct discard *d, unsigned int nr,
 static __always_inline void count_rss(struct discard *d, int counter,
 				      unsigned int nr)
 {
-	d->rss[counter] -= unmap_sabotaged(UNMAP_SABOTAGE_RSS) ? 1 : nr;
+	d->rss[counter] -= nr;
 }
 
 static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
@@ -261,7 +250,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 	unsigned int nr = run_length(d, pte, folio, limit);
 
 	pte = unmap_arch_clear(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
-	if (pte_dirty(pte) && !unmap_sabotaged(UNMAP_SABOTAGE_DIRTY))
+	if (pte_dirty(pte))
 		delay_rmap = pass_on_dirty(d, folio);
 	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
 		folio_mark_accessed(folio);
@@ -382,17 +371,6 @@ static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
 	discard_note_table(d, pmd, addr);
 }
 
-/* Broken, what is left when the gather was full is forgotten. */
-static inline unsigned long where_stopped(const struct discard *d,
-					  unsigned long end)
-{
-	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_REST) && d->force_flush)
-		return end;
-	if (unmap_sabotaged(UNMAP_SABOTAGE_ZAP_BOUNDS))
-		return min(d->addr, end);
-	return d->addr;
-}
-
 /**
  * discard_range - take what a stretch of one page table maps out of it
  * @d: set up for it by discard_begin()
@@ -406,7 +384,7 @@ static inline unsigned long where_stopped(const struct discard *d,
 unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
 	struct mm_struct *mm = d->tlb->mm;
-	unsigned long addr = d->addr, end = d->end;
+	unsigned long addr = d->addr;
 	spinlock_t *ptl = NULL;
 	pte_t *start;
 
@@ -432,5 +410,5 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	/* Those pages could be freed only now; the gather has room again. */
 	if (d->force_flush)
 		tlb_flush_mmu(d->tlb);
-	return where_stopped(d, end);
+	return d->addr;
 }

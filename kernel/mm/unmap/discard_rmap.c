@@ -75,8 +75,6 @@ void discard_pay_debt(struct rmap_debt *debt)
 
 	if (!nr)
 		return;
-	if (unmap_sabotaged(UNMAP_SABOTAGE_STATISTICS))
-		nr--;
 	debt->nr = 0;
 	if (debt->lruvec)
 		__mod_lruvec_state(debt->lruvec, debt->item, -nr);

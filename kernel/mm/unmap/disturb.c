@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests: stock code that looks for a page table finds none more often than it
- * would by chance (law 8).
+ * Disturbances for tests: races are hit more often than by chance.
  *
- * "fail_pte_map" in debugfs has the usual knobs of fault injection.  It is for those who
- * try again: whoever takes no table for no memory leaves behind what is mapped.
+ * unmap.window (/sys/module/unmap/parameters/window) is a number of microseconds.  The
+ * code waits that long at each place where another CPU could come in between.
+ *
+ * fail_pte_map in debugfs has the usual knobs of fault injection.  It makes
+ * pte_offset_map_lock() find no page table, as if the table had just been freed (law 8).
  */
+#include <linux/delay.h>
 #include <linux/fault-inject.h>
 #include <linux/init.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
 #include <linux/unmap.h>
 
 #include "internal.h"
 
+#define WINDOW_MAX	1000U
+
+static unsigned int window;
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "unmap."
+module_param(window, uint, 0600);
+
+/* Spins, because the caller may hold spinlocks. */
+void unmap_window(void)
+{
+	unsigned int us = READ_ONCE(window);
+
+	if (us)
+		udelay(min(us, WINDOW_MAX));
+}
+
 static DECLARE_FAULT_ATTR(fail_pte_map);
 
 /**
- * unmap_map_fails - shall pte_offset_map_lock() say that there is no table?
+ * unmap_map_fails - shall pte_offset_map_lock() find no page table?
  */
 bool unmap_map_fails(void)
 {
@@ -23,19 +45,20 @@ bool unmap_map_fails(void)
 }
 
 /**
- * unmap_tables_may_go - may a table that was seen be gone by now?
+ * unmap_tables_may_go - can a page table that was seen in a PMD be gone by now?
  *
- * Between two looks at a PMD: here is time for it to go.
+ * For stock code between two reads of a PMD: the window is here.
  */
 bool unmap_tables_may_go(void)
 {
-	unmap_sabotage_window();
-	return !unmap_sabotaged(UNMAP_SABOTAGE_TABLE_MISSED);
+	unmap_window();
+	return IS_ENABLED(CONFIG_UNMAP_TABLES);
 }
 
 static int __init unmap_disturb_init(void)
 {
-	fault_create_debugfs_attr("fail_pte_map", NULL, &fail_pte_map);
+	if (IS_ENABLED(CONFIG_UNMAP_TABLES))
+		fault_create_debugfs_attr("fail_pte_map", NULL, &fail_pte_map);
 	return 0;
 }
 late_initcall(unmap_disturb_init);

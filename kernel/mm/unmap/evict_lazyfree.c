@@ -17,8 +17,7 @@ enum lazyfree_verdict {
 /* A VM_DROPPABLE mapping may lose its pages even if they were written. */
 static bool dirty_counts(const struct unmap_op *op)
 {
-	return !(op->vma->vm_flags & VM_DROPPABLE) &&
-	       !unmap_sabotaged(UNMAP_SABOTAGE_REDIRTY);
+	return !(op->vma->vm_flags & VM_DROPPABLE);
 }
 
 /*
@@ -58,8 +57,7 @@ static enum lazyfree_verdict judge(const struct unmap_op *op)
  */
 static bool keeps_content(enum lazyfree_verdict verdict)
 {
-	return verdict == LAZYFREE_REDIRTIED ||
-	       unmap_sabotaged(UNMAP_SABOTAGE_EXTRA_REF);
+	return verdict == LAZYFREE_REDIRTIED;
 }
 
 /**

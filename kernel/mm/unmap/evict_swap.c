@@ -62,8 +62,6 @@ static pte_t add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 
 	if (exclusive)
 		swp_pte = pte_swp_mkexclusive(swp_pte);
-	if (unmap_sabotaged(UNMAP_SABOTAGE_SWAP_MARKS))
-		return swp_pte;
 	if (present ? pte_soft_dirty(pte) : pte_swp_soft_dirty(pte))
 		swp_pte = pte_swp_mksoft_dirty(swp_pte);
 	if (present ? pte_uffd_wp(pte) : pte_swp_uffd_wp(pte))

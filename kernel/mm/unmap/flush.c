@@ -37,8 +37,6 @@ static void note_flush(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 
-	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH))
-		return;
 	run->noted = true;
 	compat_note_flush(op->vma->vm_mm, run->pte, run->addr,
 			  unmap_run_end(run));
@@ -47,8 +45,7 @@ static void note_flush(struct unmap_op *op)
 
 static void flush_now(const struct unmap_op *op)
 {
-	if (unmap_sabotaged(UNMAP_SABOTAGE_FLUSH) ||
-	    !pte_accessible(op->vma->vm_mm, op->run.pte))
+	if (!pte_accessible(op->vma->vm_mm, op->run.pte))
 		return;
 	flush_tlb_range(op->vma, op->run.addr, unmap_run_end(&op->run));
 	unmap_count(UNMAP_STAT_FLUSHES, 1);

@@ -195,44 +195,11 @@ static inline void unmap_count_run(unsigned int nr)
 
 int unmap_stat_show(char *buf);
 
-/* sabotage.c: laws broken on purpose, in kernels built for tests only. */
-enum unmap_sabotage {
-	UNMAP_SABOTAGE_PUT_BACK,	/* runs mix bits, put-back levels them */
-	UNMAP_SABOTAGE_TABLE_END,	/* runs go on past the table's end */
-	UNMAP_SABOTAGE_REDIRTY,		/* a dirtied lazyfree page is dropped */
-	UNMAP_SABOTAGE_EXTRA_REF,	/* a reference makes it swap-backed */
-	UNMAP_SABOTAGE_RSS,		/* a run counts as one page in rss */
-	UNMAP_SABOTAGE_MARKER,		/* one userfaultfd marker for a run */
-	UNMAP_SABOTAGE_FLUSH,		/* no flush and no note for a run */
-	UNMAP_SABOTAGE_SOFT_DIRTY,	/* put-back forgets who wrote */
-	UNMAP_SABOTAGE_EXCLUSIVE,	/* runs mix exclusive and shared pages */
-	UNMAP_SABOTAGE_SWAP_LEAK,	/* runs take swap references twice */
-	UNMAP_SABOTAGE_SWAP_MARKS,	/* swap entries forget soft-dirty, uffd */
-	UNMAP_SABOTAGE_STATISTICS,	/* a stretch counts one page too few */
-	UNMAP_SABOTAGE_TABLE_FULL,	/* a table goes for its watched entry's sake */
-	UNMAP_SABOTAGE_TABLE_FLUSH,	/* no flush when tables go */
-	UNMAP_SABOTAGE_TABLE_RCU,	/* tables are freed at once */
-	UNMAP_SABOTAGE_TABLE_LATE,	/* who comes late takes a table for there */
-	UNMAP_SABOTAGE_TABLE_MISSED,	/* who finds none does not look again */
-	UNMAP_SABOTAGE_TABLE_MARK,	/* a table leaves no mark */
-	UNMAP_SABOTAGE_DIRTY,		/* a discarded file folio stays clean */
-	UNMAP_SABOTAGE_ZAP_BOUNDS,	/* a run goes an entry past its stretch */
-	UNMAP_SABOTAGE_ZAP_COUNT,	/* a run's last page stays in rmap */
-	UNMAP_SABOTAGE_ZAP_REST,	/* a full gather is the end of the stretch */
-	NR_UNMAP_SABOTAGES,
-};
-
-#ifdef CONFIG_UNMAP_SABOTAGE
-bool unmap_sabotaged(enum unmap_sabotage way);
-/* Waits, if tests want it, where others are to come in between. */
-void unmap_sabotage_window(void);
+/* disturb.c, for tests: waits, if they ask for it, where others could come in between. */
+#ifdef CONFIG_UNMAP_DISTURB
+void unmap_window(void);
 #else
-static inline bool unmap_sabotaged(enum unmap_sabotage way)
-{
-	return false;
-}
-
-static inline void unmap_sabotage_window(void)
+static inline void unmap_window(void)
 {
 }
 #endif

@@ -19,8 +19,6 @@
  */
 static inline pte_t run_key(pte_t pte)
 {
-	if (unmap_sabotaged(UNMAP_SABOTAGE_PUT_BACK))
-		pte = pte_clear_uffd_wp(pte_clear_soft_dirty(pte_wrprotect(pte)));
 	return pte_mkold(pte_mkclean(pte));
 }
 
@@ -30,11 +28,7 @@ static inline pte_t run_key(pte_t pte)
  */
 static unsigned long table_end(unsigned long addr, struct vm_area_struct *vma)
 {
-	unsigned long last = addr | ~PMD_MASK;
-
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_END))
-		last = ULONG_MAX;
-	return min(last, vma->vm_end - 1) + 1;
+	return min(addr | ~PMD_MASK, vma->vm_end - 1) + 1;
 }
 
 /* Law 2: how long may the run at hand be? */
@@ -142,8 +136,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	unsigned int limit = run_limit(op);
-	bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio) &&
-		    !unmap_sabotaged(UNMAP_SABOTAGE_EXCLUSIVE);
+	bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio);
 
 	if (swap)
 		return min(limit, count_alike(op, limit, true));
@@ -166,8 +159,6 @@ void unmap_run_put_back(struct unmap_op *op)
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep)));
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep + run->nr - 1)));
 
-	if (unmap_sabotaged(UNMAP_SABOTAGE_SOFT_DIRTY))
-		run->pte = pte_clear_soft_dirty(run->pte);
 	if (run->nr > 1 && run->noted)
 		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
 	set_ptes(op->vma->vm_mm, run->addr, run->ptep, run->pte, run->nr);
@@ -186,11 +177,9 @@ void unmap_run_put_back(struct unmap_op *op)
 void unmap_run_leave_markers(struct vm_area_struct *vma,
 			     const struct pte_run *run)
 {
-	unsigned int i, nr = run->nr;
+	unsigned int i;
 
-	if (unmap_sabotaged(UNMAP_SABOTAGE_MARKER))
-		nr = 1;
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < run->nr; i++)
 		pte_install_uffd_wp_if_needed(vma, run->addr + i * PAGE_SIZE,
 					      run->ptep + i, run->pte);
 }

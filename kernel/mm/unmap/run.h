@@ -62,8 +62,7 @@ static inline void unmap_run_retire(struct unmap_op *op, int counter)
 
 	unmap_run_assert_gone(op);
 	update_hiwater_rss(vma->vm_mm);
-	add_mm_counter(vma->vm_mm, counter,
-		       unmap_sabotaged(UNMAP_SABOTAGE_RSS) ? -1L : -(long)nr);
+	add_mm_counter(vma->vm_mm, counter, -(long)nr);
 	folio_remove_rmap_ptes(op->folio, op->run.page, nr, vma);
 	if (vma->vm_flags & VM_LOCKED)
 		mlock_drain_local();

@@ -74,7 +74,5 @@ static bool take_each(swp_entry_t entry, unsigned int nr)
  */
 bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
 {
-	if (unmap_sabotaged(UNMAP_SABOTAGE_SWAP_LEAK))
-		take_each(entry, nr);
 	return take_together(entry, nr) || take_each(entry, nr);
 }

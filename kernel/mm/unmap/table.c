@@ -107,11 +107,8 @@ bool unmap_table_look(pte_t *table)
 /* With both locks held: law 7's proof. */
 static bool proven_empty(pte_t *table)
 {
-	unsigned int i;
+	unsigned int i = any_used(table);
 
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_FULL))
-		return pte_none(ptep_get(table + unmap_table_watched(table)));
-	i = any_used(table);
 	if (i == PTRS_PER_PTE)
 		return true;
 	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
@@ -123,7 +120,7 @@ static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age, bool mark)
 {
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
-	unmap_sabotage_window();	/* for readers who will find it gone */
+	unmap_window();	/* for readers who will find it gone */
 	unmap_pmd_unhook(pmd, mark);
 	unmap_table_set_gone(table);
 	return true;
@@ -226,8 +223,6 @@ static void flush_alone(struct vm_area_struct *vma, unsigned long start,
 static void flush(struct table_batch *batch, unsigned long start,
 		  unsigned long end)
 {
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_FLUSH))
-		return;
 	if (batch->tlb)
 		flush_gather(batch->tlb, start, end);
 	else
@@ -262,10 +257,7 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
 	/* Nobody has an entry to watch there any more. */
 	gone->pt_index = unmap_tables_wait(mm, nr);
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_RCU))
-		free_chain(&gone->pt_rcu_head);
-	else
-		call_rcu_hurry(&gone->pt_rcu_head, free_chain);
+	call_rcu_hurry(&gone->pt_rcu_head, free_chain);
 }
 
 /* Law 11. */
@@ -343,7 +335,7 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	bool locked;
 
 	/* Since they were seen empty, others may have filled or taken them. */
-	unmap_sabotage_window();
+	unmap_window();
 	pml = pmd_lock(mm, batch->pmd);
 	locked = lock_mmap(batch);
 	if (locked) {

@@ -30,7 +30,7 @@
  */
 void unmap_pmd_unhook(pmd_t *pmd, bool mark)
 {
-	if (!mark || unmap_sabotaged(UNMAP_SABOTAGE_TABLE_MARK)) {
+	if (!mark) {
 		pmd_clear(pmd);
 		return;
 	}

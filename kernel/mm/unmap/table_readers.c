@@ -24,8 +24,6 @@ bool unmap_table_missed(pmd_t *pmd)
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
-	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_MISSED))
-		return false;
 	return pmd_none(pmdval) || !pmd_bad(pmdval);
 }
 
@@ -69,8 +67,7 @@ void unmap_table_set_gone(pte_t *table)
  */
 bool unmap_table_gone(pte_t *pte)
 {
-	return test_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(pte)->__page_flags) &&
-	       !unmap_sabotaged(UNMAP_SABOTAGE_TABLE_LATE);
+	return test_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(pte)->__page_flags);
 }
 
 /**

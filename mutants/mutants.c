@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Laws of mm/unmap broken on purpose, so that the tests can show that they notice.
+ *
+ * This file and mutants.h are in the kernel that tests boot, and in no other.  The lab
+ * puts them there, and applies mutants/NAME.cocci, which makes the code ask
+ * unmap_mutated(NAME).
+ *
+ * The boot parameter unmap.mutants= takes names, separated by commas, and so does
+ * /sys/module/unmap/parameters/mutants; an empty line there mends everything.
+ */
+#include <linux/bits.h>
+#include <linux/moduleparam.h>
+#include <linux/panic.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "internal.h"
+
+static const char * const names[NR_UNMAP_MUTANTS] = { UNMAP_MUTANT_NAMES };
+
+static unsigned long chosen;
+
+bool unmap_is_mutant(enum unmap_mutant mutant)
+{
+	return unlikely(READ_ONCE(chosen) & BIT(mutant));
+}
+
+static int find(const char *name, size_t len)
+{
+	int i;
+
+	for (i = 0; i < NR_UNMAP_MUTANTS; i++) {
+		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
+			return i;
+	}
+	return -EINVAL;
+}
+
+/* Boot parameters are parsed before there is a slab allocator: nothing is copied. */
+static int parse(const char *text, unsigned long *mutants)
+{
+	static const char separators[] = ",\n";
+	size_t len;
+	int mutant;
+
+	for (*mutants = 0; *text; text += len + strspn(text + len, separators)) {
+		len = strcspn(text, separators);
+		if (!len)
+			continue;
+		mutant = find(text, len);
+		if (mutant < 0)
+			return mutant;
+		*mutants |= BIT(mutant);
+	}
+	return 0;
+}
+
+static int mutants_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned long mutants;
+	int err = parse(text ?: "", &mutants);
+
+	/* A test in a kernel that is not broken as asked would prove nothing. */
+	if (err && system_state < SYSTEM_RUNNING)
+		panic("unmap.mutants: unknown name\n");
+	if (err)
+		return err;
+	if (mutants)
+		add_taint(TAINT_TEST, LOCKDEP_STILL_OK);
+	WRITE_ONCE(chosen, mutants);
+	return 0;
+}
+
+static int mutants_get(char *buf, const struct kernel_param *kp)
+{
+	int i, len = 0;
+
+	for (i = 0; i < NR_UNMAP_MUTANTS; i++)
+		len += sysfs_emit_at(buf, len, "%s %d\n", names[i], unmap_is_mutant(i));
+	return len;
+}
+
+static const struct kernel_param_ops mutants_ops = {
+	.set = mutants_set,
+	.get = mutants_get,
+};
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "unmap."
+module_param_cb(mutants, &mutants_ops, NULL, 0600);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+typedef pte_t;
+identifier pte;
+@@
+run_key(pte_t pte)
+{
++ if (unmap_mutated(PUT_BACK))
++	pte = pte_clear_uffd_wp(pte_clear_soft_dirty(pte_wrprotect(pte)));
+  ...
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+identifier op;
+@@
+dirty_counts(const struct unmap_op *op)
+{
+- return !(op->vma->vm_flags & VM_DROPPABLE);
++ return !(op->vma->vm_flags & VM_DROPPABLE) && !unmap_mutated(REDIRTY);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+identifier debt, nr;
+@@
+discard_pay_debt(struct rmap_debt *debt)
+{
+  ...
+  if (!nr)
+	return;
++ if (unmap_mutated(STATISTICS))
++	nr--;
+  ...
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+identifier batch;
+@@
+flush(struct table_batch *batch, ...)
+{
++ if (unmap_mutated(TABLE_FLUSH))
++	return;
+  ...
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+expression E;
+@@
+drop_rmap(...)
+{
+  <...
++ nr -= large && unmap_mutated(ZAP_COUNT);
+  gone = E;
+  ...>
+}

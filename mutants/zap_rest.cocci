@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+typedef pmd_t;
+identifier d, pmd, addr;
+expression E;
+@@
+discard_range(struct discard *d, pmd_t *pmd)
+{
+  ...
+  unsigned long addr = d->addr;
++ unsigned long end_wanted = d->end;
+  ...
+  if (d->force_flush)
+	tlb_flush_mmu(d->tlb);
+- return E;
++ return unmap_mutated(ZAP_REST) && d->force_flush ? end_wanted : E;
+}
