@@ -222,6 +222,28 @@ def test_a_tail_call_is_a_call_of_the_same_caller(run: Run) -> None:
     assert region.paths[("syscall",)].instructions == 2
 
 
+def deepest(run: Run, blocks: str) -> int:
+    (region,) = calltree.parse(run("calls", blocks).splitlines())
+    return max(map(len, region.paths))
+
+
+def test_page_faults_do_not_deepen_the_tree(run: Run) -> None:
+    """The block that faults would have called; what the kernel interrupts calls when it resumes."""
+    fault = block(0x1000, CALL) + block(0x2000, NOP, RET) + block(0x1005, NOP)
+    turn = block(0x40, NOP, CALL) + fault + block(0x41, CALL) + block(0x80, JMP)
+    assert deepest(run, marked(turn * 600)) == 2
+    assert functions(run, marked(turn * 600)) == {"syscall": 1200, "syscall;try_to_unmap": 1200}
+
+
+def test_what_a_program_leaves_does_not_wait_in_the_kernel(run: Run) -> None:
+    text = marked(block(0x1000, CALL), block(0x2000, CALL), block(0x40, NOP), block(0x1005, NOP))
+    assert functions(run, text) == {"syscall": 2, "syscall;try_to_unmap": 1}
+
+
+def test_missed_returns_have_an_end(run: Run) -> None:
+    assert deepest(run, marked(block(0x1000, CALL) * 600)) < 300
+
+
 def switch(task: int) -> str:
     """Exchange stacks: the first load is from the next task's structure."""
     loads = (f"488ba200 r {task:x}", f"415f r {task + 64:x}")
