@@ -8,6 +8,11 @@
  * in another function is a tail call or an interrupt, and is hung below the
  * same caller.
  *
+ * What enters the kernel from user space, called or interrupted, begins at the
+ * root: nothing of the kernel waits below it.  A program's own calls are one node.
+ * Were they followed, a fault half-way through a block that calls would leave its
+ * caller waiting for good, and the tree would be as deep as there are faults.
+ *
  * Every task has calls of its own.  Which one a CPU runs is seen in the function
  * that exchanges the stacks: its first load is from the next task's structure.
  *
@@ -115,17 +120,18 @@ static void forget_tasks(void)
 		cpus[i].task = NULL;
 }
 
-static void push(struct task *task)
+static void call(struct task *task, const struct block *block)
 {
-	/* Deeper than any kernel stack: forget the outermost half. */
+	/* Deeper than any kernel stack: returns were missed, and nobody waits. */
 	if (task->depth == MAX_DEPTH) {
-		task->depth /= 2;
-		memmove(task->frames, task->frames + task->depth,
-			task->depth * sizeof(task->frames[0]));
+		task->depth = 0;
+		task->node = tree_child(&root, task->node->symbol);
 	}
 	task->frames[task->depth].node = task->node;
 	task->frames[task->depth].waits_at = task->last->next;
 	task->depth++;
+	task->node = tree_child(task->node, block->symbol);
+	task->node->self.calls++;
 }
 
 /* Back to whoever waits at this address; false if nobody does. */
@@ -153,17 +159,24 @@ static void jump(struct task *task, const struct block *block)
 	task->node->self.calls += block->enters;
 }
 
+/* Into user space, or out of it. */
+static void cross(struct task *task, const struct block *block)
+{
+	task->depth = 0;
+	task->node = tree_child(&root, block->symbol);
+	task->node->self.calls += block->enters;
+}
+
 static void follow(struct task *task, const struct block *block)
 {
 	unsigned int how = task->last ? task->last->ends : 0;
 
-	if (how == INSN_CALL && task->node) {
-		push(task);
-		task->node = tree_child(task->node, block->symbol);
-		task->node->self.calls++;
-	} else if (how != INSN_RETURN || !pop(task, block->addr)) {
+	if (block->symbol == SYMBOL_USER || (task->node && task->node->symbol == SYMBOL_USER))
+		cross(task, block);
+	else if (how == INSN_CALL && task->node)
+		call(task, block);
+	else if (how != INSN_RETURN || !pop(task, block->addr))
 		jump(task, block);
-	}
 	task->last = block;
 }
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swathe import apt
-from swathe.errors import CheckFailed, EnvironmentLacks
+from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.kernel import apt
 
 Fake = Callable[[str, str], Path]
 

@@ -7,24 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from swathe import (
-    __main__,
-    apt,
-    bench,
-    benches,
-    build,
-    cc,
-    config,
-    elf,
-    guesttests,
-    initramfs,
-    paths,
-    profile,
-    run,
-    vm,
-)
-from swathe.arch import ARCHES, ARM64, X86_64, Arch
-from swathe.errors import EnvironmentLacks, UsageError
+from swathe import __main__
+from swathe.base import paths
+from swathe.base.errors import EnvironmentLacks, UsageError
+from swathe.check import selftests
+from swathe.cli import run
+from swathe.guest import initramfs, runnable, vm
+from swathe.kernel import apt, build, compiler, config
+from swathe.kernel.arch import ARCHES, ARM64, X86_64, Arch
+from swathe.measure import benches, functions, instructions
 
 Fake = Callable[[str, str], Path]
 
@@ -91,10 +82,12 @@ class Booted(Exception):
 
 
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Request:
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.KernelRequest:
     """A kernel for arm64 that need not be built, in a machine that does not start."""
-    request = build.Request(arch="arm64")
-    result = build.Result("6.12.0", tmp_path / "Image", tmp_path, tmp_path, "0", request.target)
+    request = build.KernelRequest(arch="arm64")
+    result = build.BuiltKernel(
+        "6.12.0", tmp_path / "Image", tmp_path, tmp_path, "0", request.target
+    )
     (tmp_path / "System.map").write_text("ffff800080000000 T _text\n")
 
     def boot(machine: vm.Machine, job: initramfs.Job, *_: object, **__: object) -> None:
@@ -103,27 +96,29 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Request:
     monkeypatch.setattr(build, "build", lambda _: result)
     monkeypatch.setattr(vm, "boot", boot)
     monkeypatch.setattr(initramfs, "make", lambda *_: Path("x"))
-    monkeypatch.setattr(cc, "programs", lambda *_, compiler="": {"lazyfree": Path(compiler)})
-    monkeypatch.setattr(guesttests, "compile_tests", lambda _: {})
+    monkeypatch.setattr(compiler, "programs", lambda *_, compiler="": {"lazyfree": Path(compiler)})
+    monkeypatch.setattr(selftests, "compile_tests", lambda _: {})
     return request
 
 
-def measure_one(request: build.Request) -> None:
+def measure_one(request: build.KernelRequest) -> None:
     choices = tuple(benches.choose(["lazyfree:64K"]))
-    bench.measure(bench.Request(request, choices, False, None, 3, 1, 10, "", None))
+    instructions.measure(
+        instructions.BenchRequest(request, choices, False, None, 3, 1, 10, "", None)
+    )
 
 
-def profile_one(request: build.Request) -> None:
+def profile_one(request: build.KernelRequest) -> None:
     choice = benches.choose(["lazyfree"])[0]
-    profile.measure(profile.Request(request, choice.bench, "64K", None, 1, 10))
+    functions.measure(functions.ProfileRequest(request, choice.bench, "64K", None, 1, 10))
 
 
-def run_one(request: build.Request) -> None:
-    run.run(run.Request(request, Path("/x"), (), (), 0, 1, "1G", "1G", 10, ""))
+def run_one(request: build.KernelRequest) -> None:
+    run.run(run.RunRequest(request, Path("/x"), (), (), 0, 1, "1G", "1G", 10, ""))
 
 
-def guest_one(request: build.Request) -> None:
-    guesttests.run(guesttests.Request(request, True, (), 1, 10, ""))
+def guest_one(request: build.KernelRequest) -> None:
+    selftests.run(selftests.SelftestRequest(request, True, (), 1, 10, ""))
 
 
 COMMANDS = [measure_one, profile_one, run_one, guest_one]
@@ -131,7 +126,7 @@ COMMANDS = [measure_one, profile_one, run_one, guest_one]
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_boots_the_machine_that_was_built_for(
-    built: build.Request, command: Callable[[build.Request], None], fake: Fake
+    built: build.KernelRequest, command: Callable[[build.KernelRequest], None], fake: Fake
 ) -> None:
     for qemu in (ARM64.qemu, X86_64.qemu):
         fake(qemu, "echo QEMU emulator version 7.2")
@@ -142,7 +137,7 @@ def test_every_command_boots_the_machine_that_was_built_for(
 
 @pytest.mark.parametrize("command", [measure_one, profile_one])
 def test_workloads_are_cross_compiled(
-    built: build.Request, command: Callable[[build.Request], None], fake: Fake
+    built: build.KernelRequest, command: Callable[[build.KernelRequest], None], fake: Fake
 ) -> None:
     fake(ARM64.qemu, "echo QEMU emulator version 7.2")
     with pytest.raises(Booted) as caught:
@@ -152,7 +147,10 @@ def test_workloads_are_cross_compiled(
 
 @pytest.mark.parametrize(("command", "mode"), [(measure_one, "count"), (profile_one, "calls")])
 def test_the_plugin_decodes_what_the_machine_executes(
-    built: build.Request, command: Callable[[build.Request], None], mode: str, fake: Fake
+    built: build.KernelRequest,
+    command: Callable[[build.KernelRequest], None],
+    mode: str,
+    fake: Fake,
 ) -> None:
     fake(ARM64.qemu, "echo QEMU emulator version 7.2")
     with pytest.raises(Booted) as caught:
@@ -165,8 +163,8 @@ def test_the_plugin_decodes_what_the_machine_executes(
 def test_programs_are_kept_by_compiler(tmp_path: Path, fake: Fake) -> None:
     (tmp_path / "a.c").write_text("int main(void)\n{\n\treturn 0;\n}\n")
     fake(ARM64.compiler, '[ "$1" = --version ] && echo cross 1 && exit; touch "${@: -2:1}"')
-    native = cc.programs(tmp_path)
-    assert cc.programs(tmp_path, compiler=ARM64.compiler) != native
+    native = compiler.programs(tmp_path)
+    assert compiler.programs(tmp_path, compiler=ARM64.compiler) != native
 
 
 def elf_image(machine: int) -> bytes:
@@ -176,12 +174,12 @@ def elf_image(machine: int) -> bytes:
 
 def test_a_program_of_another_architecture(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(elf_image(62))
-    elf.require_runnable(tmp_path / "a", X86_64)
+    runnable.require_runnable(tmp_path / "a", X86_64)
     with pytest.raises(UsageError, match="is built for x86_64, not for arm64"):
-        elf.require_runnable(tmp_path / "a", ARM64)
+        runnable.require_runnable(tmp_path / "a", ARM64)
     (tmp_path / "a").write_bytes(elf_image(243))
     with pytest.raises(UsageError, match="is built for another machine, not for x86_64"):
-        elf.require_runnable(tmp_path / "a", X86_64)
+        runnable.require_runnable(tmp_path / "a", X86_64)
 
 
 ONLY_LIBC = 'echo "installed libc6-dev-arm64-cross"; exit 1'

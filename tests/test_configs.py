@@ -9,26 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from swathe import (
-    apt,
-    build,
-    compiled,
-    config,
-    configurations,
-    environment,
-    guesttests,
-    hooks,
-    proc,
-    source,
-    test,
-    tree,
-    version,
-)  # fmt: skip
 from swathe.__main__ import parser
-from swathe.compiled import Cross, Job
-from swathe.configurations import Catalogue, Entry, Row, Variant
-from swathe.errors import CheckFailed, UsageError, VmLost
-from swathe.tap import Test, Verdict
+from swathe.base import process
+from swathe.base.errors import CheckFailed, UsageError, VmLost
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import compile_warnings, configurations, selftests
+from swathe.check.compile_warnings import Compilation, Cross
+from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
+from swathe.cli import test
+from swathe.guest import environment
+from swathe.kernel import apt, build, config, hooks, source, tree, version
 
 NATIVE = Cross((), (), "amd64")
 TREE = Path("/t/6.12")
@@ -45,7 +35,7 @@ MAKEFILE = (
 )
 
 
-def request(names: list[str]) -> test.Request:
+def request(names: list[str]) -> test.TestRequest:
     return test.request_from(parser().parse_args(["test", *names]))
 
 
@@ -60,7 +50,7 @@ def test_the_file_is_as_it_should_be() -> None:
     assert {item.name for item in catalogue.booted} == set(config.variants())
     for entry in catalogue.compiled:
         cross = catalogue.arches[entry.arch]
-        assert cross.debian or not entry.start.startswith(compiled.DEBIAN), entry.name
+        assert cross.debian or not entry.start.startswith(compile_warnings.DEBIAN), entry.name
         assert cross.compiler.endswith("gcc")
 
 
@@ -93,7 +83,7 @@ def test_names_choose() -> None:
 def test_ci_is_what_seldom_finds_anything_besides() -> None:
     usual, ci = request([]), request(["ci"])
     assert (usual.lab, usual.hooks, usual.guest.kunit) == (True, True, True)
-    assert set(usual.guest.programs) == set(guesttests.names())
+    assert set(usual.guest.programs) == set(selftests.names())
     assert (usual.model, usual.seeded, usual.powercut) == (False, False, None)
     assert (ci.lab, ci.hooks, ci.model, ci.seeded, ci.unhooked) == (True,) * 4 + (False,)
     assert ci.guest == usual.guest
@@ -103,7 +93,7 @@ def test_ci_is_what_seldom_finds_anything_besides() -> None:
 
 def test_the_summary_names_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     part = test.announce("hooks", lambda: [Test("a", Verdict.PASSED), Test("b", Verdict.FAILED)])
-    table = test.summary([part, test.Part("lab", [Test("c", Verdict.SKIPPED)], 61.4)])
+    table = test.summary([part, test.PartResult("lab", [Test("c", Verdict.SKIPPED)], 61.4)])
     assert [list(column.cells) for column in table.columns] == [
         ["hooks", "lab"], ["1", "0"], ["1", "0"], ["0", "1"], ["0", "61"],
     ]  # fmt: skip
@@ -113,23 +103,23 @@ def test_the_summary_names_every_part(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_variant_is_the_last_fragment_and_has_a_directory_of_its_own() -> None:
     names = [path.name for path in config.Flavor("debug", "x86_64", False, "up").fragments()]
     assert names[-1] == "up.config"
-    wanted = build.Request(flavor="debug", variant="up")
+    wanted = build.KernelRequest(flavor="debug", variant="up")
     assert build.out_directory("6.12.117", wanted).name == "6.12.117-debug-x86_64-up"
     assert request(["--variant", "up"]).guest.kernel.variant == "up"
 
 
 def test_five_levels_are_booted_where_there_is_no_kasan() -> None:
     usual = request([]).guest
-    five = replace(usual, kernel=replace(usual.kernel, variant=guesttests.FIVE_LEVELS))
-    assert guesttests.FIVE_LEVELS in config.variants()
+    five = replace(usual, kernel=replace(usual.kernel, variant=selftests.FIVE_LEVELS))
+    assert selftests.FIVE_LEVELS in config.variants()
     assert "no5lvl" in usual.words.split()
     assert five.words.split() == [word for word in usual.words.split() if word != "no5lvl"]
-    fragments = config.Flavor("debug", "x86_64", False, guesttests.FIVE_LEVELS).fragments()
+    fragments = config.Flavor("debug", "x86_64", False, selftests.FIVE_LEVELS).fragments()
     assert config.request(fragments)["CONFIG_KASAN"] == "n"
 
 
 def test_with_tables_and_without() -> None:
-    entry = Entry("a", "x", "defconfig", "why", ("CONFIG_A=y",), "both", ("mm/",))
+    entry = CompiledEntry("a", "x", "defconfig", "why", ("CONFIG_A=y",), "both", ("mm/",))
     on, off = configurations.jobs(entry, NATIVE)
     assert (on.label, off.label) == ("a", "a, no tables")
     assert on.directory != off.directory
@@ -144,17 +134,21 @@ def test_with_tables_and_without() -> None:
 
 
 def test_what_is_compiled() -> None:
-    job = Job("a", NATIVE, "defconfig", targets=("mm/x.o",))
+    job = Compilation("a", NATIVE, "defconfig", targets=("mm/x.o",))
     options = {"CONFIG_UNMAP": "y", "CONFIG_MMU": "y"}
-    assert compiled.targets(job, HOOKS, MAKEFILE, options) == ["mm/unmap/", "mm/memory.o", "mm/x.o"]
+    assert compile_warnings.targets(job, HOOKS, MAKEFILE, options) == [
+        "mm/unmap/",
+        "mm/memory.o",
+        "mm/x.o",
+    ]
     options |= {"CONFIG_UNMAP": "n", "CONFIG_USERFAULTFD": "y"}
-    assert compiled.targets(job, HOOKS, MAKEFILE, options) == [
+    assert compile_warnings.targets(job, HOOKS, MAKEFILE, options) == [
         "mm/memory.o", "mm/userfaultfd.o", "mm/x.o",
     ]  # fmt: skip
 
 
 def test_what_is_a_warning_of_ours(data: Callable[[str], str]) -> None:
-    found = compiled.read(data("compiled.log"), TREE, HOOKS)
+    found = compile_warnings.read(data("compiled.log"), TREE, HOOKS)
     assert [line[:44] for line in found] == [
         "mm/unmap/table.c:12:3: warning: unused varia",
         "include/linux/unmap.h:7:9: error: implicit d",
@@ -173,7 +167,7 @@ class Make:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.text, self.status = "", 0
         self.calls: list[list[str]] = []
-        monkeypatch.setattr(proc, "stream", self)
+        monkeypatch.setattr(process, "stream", self)
 
     def __call__(self, argv: list[str], log: Path, *_: object) -> int:
         self.calls.append(argv)
@@ -192,7 +186,7 @@ def test_until_there_is_no_warning_all_is_compiled_again(
         for path in kept:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        return compiled.make_objects(["make"], TREE, out, HOOKS)
+        return compile_warnings.make_objects(["make"], TREE, out, HOOKS)
 
     make.text = f"{TREE}/mm/unmap/run.c:3:1: warning: unused\n"
     assert again() == ["mm/unmap/run.c:3:1: warning: unused"]
@@ -225,14 +219,14 @@ def test_a_distributions_configuration_is_fetched_once(
         return directory / "x.deb"
 
     monkeypatch.setattr(apt, "fetch_foreign", foreign)
-    monkeypatch.setattr(proc, "run", lambda *_, **__: proc.Done(0, "amd64\n"))
-    monkeypatch.setattr(proc, "check", unpack)
+    monkeypatch.setattr(process, "run", lambda *_, **__: process.Done(0, "amd64\n"))
+    monkeypatch.setattr(process, "check", unpack)
     for _ in range(2):
-        text = compiled.debian_file("arm64_none_arm64", "arm64", FOUND, "6.12")
+        text = compile_warnings.debian_file("arm64_none_arm64", "arm64", FOUND, "6.12")
         assert text == b"CONFIG_A=y\n"
     assert fetched == [("linux-config-6.12", "arm64")]
     with pytest.raises(CheckFailed, match="has no configuration nothing"):
-        compiled.debian_file("nothing", "arm64", FOUND, "6.12")
+        compile_warnings.debian_file("nothing", "arm64", FOUND, "6.12")
 
 
 def test_all_mirrors_serve_another_architecture() -> None:
@@ -257,20 +251,20 @@ def test_one_that_fails_does_not_keep_the_others(
 ) -> None:
     booted: list[tuple[str, int]] = []
 
-    def compile_in(job: Job, *_: object) -> list[str]:
+    def compile_in(job: Compilation, *_: object) -> list[str]:
         if job.name == "um":
             raise CheckFailed("this kernel's Kconfig does not grant CONFIG_A=y")
         return ["mm/unmap/run.c:3: warning: unused"] if job.tables is False else []
 
-    def guest(wanted: guesttests.Request) -> list[Test]:
+    def guest(wanted: selftests.SelftestRequest) -> list[Test]:
         booted.append((wanted.kernel.variant, wanted.cpus))
         assert wanted.kunit
         if wanted.kernel.variant == "preempt-rt":
             raise VmLost("the VM was lost: panic; its console is in /x")
         return [Test("guest tables: a", Verdict.PASSED), Test("b", Verdict.SKIPPED, "no huge")]
 
-    monkeypatch.setattr(compiled, "compile_in", compile_in)
-    monkeypatch.setattr(guesttests, "run", guest)
+    monkeypatch.setattr(compile_warnings, "compile_in", compile_in)
+    monkeypatch.setattr(selftests, "run", guest)
     names = [f"configs/{name}" for name in ("tiny", "um", "riscv", "up", "preempt-rt", "memcg-v1")]
     tests = configurations.run(replace(request(names).configs, keep=True))
     failed = [found.name for found in tests if found.verdict is Verdict.FAILED]
@@ -286,7 +280,7 @@ def test_one_that_fails_does_not_keep_the_others(
 
 
 def test_what_was_not_tried_stays_as_it_was(results: Path) -> None:
-    old = Row("up", "booted", "no SMP", True, "9 passed", 3, "old")
+    old = ConfigurationRow("up", "booted", "no SMP", True, "9 passed", 3, "old")
     gone = replace(old, name="no-such-one")
     configurations.record("6.12.117", [old, gone], keep=False)
     configurations.record("6.12.117", [replace(old, name="um", kind="compiled")], keep=False)
@@ -296,6 +290,6 @@ def test_what_was_not_tried_stays_as_it_was(results: Path) -> None:
 
 
 def test_the_catalogue_of_one_variant_boots_no_other() -> None:
-    only = Catalogue({}, (), (Variant("up", "no SMP", 1),))
+    only = Configurations({}, (), (Variant("up", "no SMP", 1),))
     assert only.chosen(["configs/up"]) == only
     assert only.chosen(["configs/compiled"]).booted == ()

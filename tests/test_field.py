@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__ as command_line
-from swathe import arch, elf, field, fieldtests, initramfs, seeded
-from swathe.fieldtests import Trial
-from swathe.sections import Section
-from swathe.tap import Verdict
+from swathe import __main__
+from swathe.base.verdicts import Verdict
+from swathe.check import field_program, field_trials, seeded
+from swathe.check.field_trials import Trial
+from swathe.guest import initramfs, runnable
+from swathe.guest.sections import Section
+from swathe.kernel import arch
 
 QUIET = "verdict: nothing was wrong"
 WRONG = "verdict: WRONG (walk): the canary was changed"
@@ -18,19 +20,19 @@ WRONG = "verdict: WRONG (walk): the canary was changed"
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    return field.compile_proof(arch.X86_64)
+    return field_program.compile_proof(arch.X86_64)
 
 
 def test_it_runs_anywhere_and_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["field", "--proof"]) == 0
+    assert __main__.main(["field", "--proof"]) == 0
     said = capsys.readouterr()
-    assert said.out.strip() == str(field.PROOF)
+    assert said.out.strip() == str(field_program.PROOF)
     assert "as root" in said.err
-    elf.require_runnable(field.PROOF, arch.X86_64)
+    runnable.require_runnable(field_program.PROOF, arch.X86_64)
 
 
 def test_without_proof_there_is_nothing_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["field"]) == 2
+    assert __main__.main(["field"]) == 2
     assert "does not exist yet" in capsys.readouterr().err
 
 
@@ -69,29 +71,29 @@ def test_who_found_what(
     text: str, status: int | None, finders: tuple[str, ...], lost: str, passed: bool, said: str
 ) -> None:
     section = Section(("x",), tuple(text.splitlines()), status)
-    test = fieldtests.judge(Trial("x", finders), section, lost)
+    test = field_trials.judge(Trial("x", finders), section, lost)
     assert (test.verdict is Verdict.PASSED, said in test.detail) == (passed, True)
 
 
 def test_what_did_not_run_has_failed() -> None:
     for finders in ((), FINDERS):
-        test = fieldtests.judge(Trial("x", finders), None, "")
+        test = field_trials.judge(Trial("x", finders), None, "")
         assert test.verdict is Verdict.FAILED
 
 
 def test_ways_are_those_of_the_kernel() -> None:
-    broken = {trial.sabotage for trials in fieldtests.GUESTS for trial in trials} - {""}
+    broken = {trial.sabotage for trials in field_trials.GUESTS for trial in trials} - {""}
     assert broken == {"flush", "table_full", "dirty", "redirty"}
     assert broken < set(seeded.ways())
 
 
 def test_the_kernel_is_broken_while_the_program_runs() -> None:
-    job = fieldtests.job(Path("p"), [Trial("none"), fieldtests.broken("table_full", "disk")], 7)
+    job = field_trials.job(Path("p"), [Trial("none"), field_trials.broken("table_full", "disk")], 7)
     assert isinstance(job, initramfs.Job)
     text = job.texts["/field.sh"]
     assert "report none -- swathe-proof --seconds 10 --seed 7 --dir /mnt\n" in text
     assert "echo 1000 >/sys/module/unmap/parameters/window" in text
     breaking, mending = (
-        text.index(f"echo {word}>{fieldtests.SABOTAGE}") for word in ("table_full ", "")
+        text.index(f"echo {word}>{field_trials.SABOTAGE}") for word in ("table_full ", "")
     )
     assert breaking > mending

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from swathe import benches, goals, paths
+from swathe.base import paths
+from swathe.measure import benches, goals
 
 
 def test_every_goal_names_a_bench_and_a_case() -> None:

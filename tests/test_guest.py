@@ -8,34 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from swathe import (
-    __main__,
-    build,
-    cc,
-    elf,
-    guesttests,
-    hooktests,
-    initramfs,
-    labtests,
-    parallel,
-    run,
-    sections,
-    tap,
-    test,
-)  # fmt: skip
-from swathe.arch import X86_64
-from swathe.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
-from swathe.tap import Verdict
+from swathe import __main__
+from swathe.base import parallel, verdicts
+from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
+from swathe.base.verdicts import Verdict
+from swathe.check import golden, lab, selftests
+from swathe.cli import arguments, test
+from swathe.guest import initramfs, runnable, sections
+from swathe.kernel import build, compiler
+from swathe.kernel.arch import X86_64
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
-REQUEST = guesttests.Request(build.Request(flavor="debug"), True, (), 2, 100, "")
+REQUEST = selftests.SelftestRequest(build.KernelRequest(flavor="debug"), True, (), 2, 100, "")
 
 
 @pytest.mark.parametrize(("flag", "dynamic"), [("-static", False), ("-pie", True)])
 def test_static_or_not(tmp_path: Path, flag: str, dynamic: bool) -> None:
     (tmp_path / "a.c").write_text(HELLO)
     subprocess.run(["gcc", flag, "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
-    assert elf.wants_interpreter((tmp_path / "a").read_bytes()) is dynamic
+    assert runnable.wants_interpreter((tmp_path / "a").read_bytes()) is dynamic
 
 
 @pytest.mark.parametrize(
@@ -45,12 +36,12 @@ def test_static_or_not(tmp_path: Path, flag: str, dynamic: bool) -> None:
 def test_not_a_program(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(UsageError, match=said):
-        elf.require_runnable(tmp_path / "a", X86_64)
+        runnable.require_runnable(tmp_path / "a", X86_64)
 
 
 def test_a_script_is_a_program(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"#!/bin/sh\n")
-    elf.require_runnable(tmp_path / "a", X86_64)
+    runnable.require_runnable(tmp_path / "a", X86_64)
 
 
 def test_run_of_a_missing_program() -> None:
@@ -77,9 +68,9 @@ def test_sabotage_is_a_boot_parameter() -> None:
     assert (request.lab, request.hooks, request.guest.kunit) == (False, False, True)
 
 
-@pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", run.ALL_BITS)])
+@pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", arguments.ALL_BITS)])
 def test_bits(text: str, mask: int) -> None:
-    assert run.bits(text) == mask
+    assert arguments.bits(text) == mask
 
 
 def test_job_settings() -> None:
@@ -117,17 +108,17 @@ def test_a_library_that_is_not_there(fake: Callable[[str, str], Path], tmp_path:
 def test_compiling_is_not_redone(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text(HELLO)
     (tmp_path / "shared.c").write_text("int x;\n")
-    first = cc.programs(tmp_path)
+    first = compiler.programs(tmp_path)
     assert list(first) == ["a"]
-    assert cc.programs(tmp_path) == first
+    assert compiler.programs(tmp_path) == first
     (tmp_path / "shared.c").write_text("int y;\n")
-    assert cc.programs(tmp_path) != first
+    assert compiler.programs(tmp_path) != first
 
 
 def test_two_threads_compile_the_same(tmp_path: Path) -> None:
     source = tmp_path / "hello.c"
     source.write_text(HELLO)
-    made = parallel.each(lambda _: cc.compile_program([source]), range(4))
+    made = parallel.each(lambda _: compiler.compile_program([source]), range(4))
     assert len(set(made)) == 1
     assert made[0].is_file()
     assert not list(made[0].parent.glob("*.tmp"))
@@ -136,7 +127,7 @@ def test_two_threads_compile_the_same(tmp_path: Path) -> None:
 def test_a_compile_error_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("int main(void) { return x; }\n")
     with pytest.raises(CheckFailed, match=r"a\.c does not compile: .*undeclared"):
-        cc.programs(tmp_path)
+        compiler.programs(tmp_path)
 
 
 def test_sections() -> None:
@@ -157,66 +148,68 @@ def test_the_preamble_reports(tmp_path: Path) -> None:
     ]
 
 
-def judged(lines: str, status: int) -> tap.Count:
+def judged(lines: str, status: int) -> verdicts.Count:
     section = sections.Section(("guest", "putback"), tuple(lines.splitlines()), status)
-    return tap.count(guesttests.judge(section))
+    return verdicts.count(selftests.judge(section))
 
 
 def test_a_selftest(data: Callable[[str], str]) -> None:
-    assert judged(data("selftest.log"), 0) == tap.Count(2, 0, 1)
+    assert judged(data("selftest.log"), 0) == verdicts.Count(2, 0, 1)
 
 
 def test_a_status_that_disagrees_is_a_failure(data: Callable[[str], str]) -> None:
-    assert judged(data("selftest.log"), 1) == tap.Count(2, 1, 1)
+    assert judged(data("selftest.log"), 1) == verdicts.Count(2, 1, 1)
 
 
 def test_a_program_that_skips() -> None:
-    assert judged("needs root", 4) == tap.Count(0, 0, 1)
+    assert judged("needs root", 4) == verdicts.Count(0, 0, 1)
 
 
 def test_a_silent_program_failed() -> None:
-    assert judged("", 0) == tap.Count(0, 1, 0)
+    assert judged("", 0) == verdicts.Count(0, 1, 0)
 
 
 def test_no_kunit_suite_is_a_failure() -> None:
-    assert tap.count(guesttests.read("", REQUEST)).failed == 1
+    assert verdicts.count(selftests.read("", REQUEST)).failed == 1
 
 
 def test_suites_of_others_do_not_stand_for_ours(data: Callable[[str], str]) -> None:
     text = f"@ kunit slub_test\n{data('kunit.log')}\n? 0\n"
-    assert tap.count(guesttests.read(text, REQUEST)) == tap.Count(4, 1, 1)
-    assert tap.count(guesttests.read(text.replace("slub_test", "unmap_run"), REQUEST)).failed == 0
+    assert verdicts.count(selftests.read(text, REQUEST)) == verdicts.Count(4, 1, 1)
+    assert (
+        verdicts.count(selftests.read(text.replace("slub_test", "unmap_run"), REQUEST)).failed == 0
+    )
 
 
 def test_all_suites_are_read() -> None:
-    assert "for suite in /sys/kernel/debug/kunit/*; do" in guesttests.guest_lines(True, ())
+    assert "for suite in /sys/kernel/debug/kunit/*; do" in selftests.guest_lines(True, ())
 
 
 @pytest.mark.parametrize("hands", [1, 2, 3])
 def test_every_program_runs_in_one_guest(hands: int) -> None:
     names = ("control", "memx", "pressure", "security", "swap")
-    shares = guesttests.deal(replace(REQUEST, programs=names), hands)
+    shares = selftests.deal(replace(REQUEST, programs=names), hands)
     assert len(shares) == hands
     assert sorted(name for share in shares for name in share.programs) == list(names)
     assert [share.kunit for share in shares] == [True] + [False] * (hands - 1)
-    loads = [sum(guesttests.LONG.get(name, 20) for name in share.programs) for share in shares]
-    assert max(loads) - min(loads) <= max(guesttests.LONG.values())
+    loads = [sum(selftests.LONG.get(name, 20) for name in share.programs) for share in shares]
+    assert max(loads) - min(loads) <= max(selftests.LONG.values())
 
 
 def test_a_guest_without_work_is_not_booted() -> None:
-    assert len(guesttests.deal(replace(REQUEST, programs=("swap",)), 4)) == 1
-    assert guesttests.deal(REQUEST, 2) == [REQUEST]
+    assert len(selftests.deal(replace(REQUEST, programs=("swap",)), 4)) == 1
+    assert selftests.deal(REQUEST, 2) == [REQUEST]
 
 
 def test_long_programs_are_known() -> None:
-    assert set(guesttests.LONG) < set(guesttests.names())
+    assert set(selftests.LONG) < set(selftests.names())
 
 
 def test_a_lost_machine_lists_what_passed(
     data: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"@ guest putback\n{data('selftest.log')}\n? 0\n@ guest lazyfree\n1..5\n"
-    error = guesttests.lost(VmLost("the VM was lost: oops"), text)
+    error = selftests.lost(VmLost("the VM was lost: oops"), text)
     assert str(error) == "the VM was lost: oops in guest lazyfree"
     assert error.status == 4
     assert "putback.anon.write" in capsys.readouterr().out
@@ -225,10 +218,10 @@ def test_a_lost_machine_lists_what_passed(
 def test_what_failed_is_named_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bad = tap.Test("lab: odd", Verdict.FAILED, "1 is not 2")
-    good = tap.Test("hooks: fine", Verdict.PASSED)
-    monkeypatch.setattr(labtests, "run", lambda: [bad])
-    monkeypatch.setattr(hooktests, "run", lambda: [good])
+    bad = verdicts.Test("lab: odd", Verdict.FAILED, "1 is not 2")
+    good = verdicts.Test("hooks: fine", Verdict.PASSED)
+    monkeypatch.setattr(lab, "run", lambda: [bad])
+    monkeypatch.setattr(golden, "run", lambda: [good])
     assert __main__.main(["test", "lab", "hooks"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["failed: lab: odd (1 is not 2)", "1 passed, 1 failed, 0 skipped"]

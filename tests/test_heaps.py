@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from swathe import apt, arch, bench, benches, cc, elf, heaps
+from swathe.guest import runnable
+from swathe.kernel import apt, arch, compiler
+from swathe.measure import allocators, benches, instructions
 
 CASES = ("jemalloc", "go")
 
@@ -14,10 +16,10 @@ CASES = ("jemalloc", "go")
 @pytest.fixture(scope="module")
 def programs() -> dict[str, Path]:
     """Both, where their packages are installed: tests install nothing."""
-    packages = next(known.packages for known in benches.BENCHES if known.name == heaps.BENCH)
+    packages = next(known.packages for known in benches.BENCHES if known.name == allocators.BENCH)
     if missing := apt.absent(packages):
         pytest.skip(f"not installed: {' '.join(missing)}")
-    return {"jemalloc": heaps.jemalloc(), "go": heaps.go(arch.X86_64)}
+    return {"jemalloc": allocators.jemalloc(), "go": allocators.go(arch.X86_64)}
 
 
 def run(program: Path, mode: str) -> tuple[int, list[str]]:
@@ -38,32 +40,32 @@ def test_both_programs_allocate_the_same_objects(programs: dict[str, Path], mode
 
 def test_they_run_where_there_are_no_libraries(programs: dict[str, Path]) -> None:
     for program in programs.values():
-        elf.require_runnable(program, arch.X86_64)
+        runnable.require_runnable(program, arch.X86_64)
 
 
 def test_go_is_cross_compiled(programs: dict[str, Path]) -> None:
-    elf.require_runnable(heaps.go(arch.ARM64), arch.ARM64)
+    runnable.require_runnable(allocators.go(arch.ARM64), arch.ARM64)
 
 
 def test_nothing_is_asked_for_unless_the_bench_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(apt, "need", lambda packages: asked.append(tuple(packages)))
-    monkeypatch.setattr(heaps, "go", lambda _: Path("g"))
-    monkeypatch.setattr(heaps, "jemalloc", lambda: Path("j"))
+    monkeypatch.setattr(allocators, "go", lambda _: Path("g"))
+    monkeypatch.setattr(allocators, "jemalloc", lambda: Path("j"))
     monkeypatch.setattr(
-        cc, "programs", lambda *_, **__: {"zap": Path("z"), "allocators": Path("a")}
+        compiler, "programs", lambda *_, **__: {"zap": Path("z"), "allocators": Path("a")}
     )
-    assert set(bench.job("zap", [], arch.X86_64).files) == {"/bin/zap"}
+    assert set(instructions.job("zap", [], arch.X86_64).files) == {"/bin/zap"}
     assert asked == []
-    assert bench.job("allocators", [], arch.X86_64).files == {
+    assert instructions.job("allocators", [], arch.X86_64).files == {
         "/bin/allocators": Path("a"),
         "/bin/allocators_go": Path("g"),
         "/bin/allocators_jemalloc": Path("j"),
     }
     assert asked == [("libjemalloc-dev", "golang-go")]
-    assert set(heaps.files("allocators", arch.ARM64)) == {"/bin/allocators_go"}
+    assert set(allocators.files("allocators", arch.ARM64)) == {"/bin/allocators_go"}
 
 
 def test_go_does_not_heed_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOFLAGS", "-race")
-    assert heaps.go_environment()["GOFLAGS"] == ""
+    assert allocators.go_environment()["GOFLAGS"] == ""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, hooks, shape, source, tree
-from swathe.errors import CheckFailed, UsageError
-from swathe.version import Version, in_range, of_tree
+from swathe import __main__
+from swathe.base.errors import CheckFailed, UsageError
+from swathe.kernel import changes, hooks, source, tree
+from swathe.kernel.version import Version, in_range, of_tree
 
 SERIES = """
 [[hook]]
@@ -140,7 +141,7 @@ out:
 
 
 def test_shape_counts_and_places() -> None:
-    got = shape.compare(BEFORE, BEFORE.replace("return 2", "return 3"))
+    got = changes.compare(BEFORE, BEFORE.replace("return 2", "return 3"))
     assert (got.added, got.removed) == (1, 1)
     assert {change.function for change in got.changes} == {"two"}
     assert not got.outside(("two",))
@@ -151,7 +152,7 @@ def test_shape_allows_includes_and_the_stock_name() -> None:
     after = BEFORE.replace("int two(", "int stock_two(").replace(
         "<a.h>\n", "<a.h>\n#include <b.h>\n"
     )
-    assert not shape.compare(BEFORE, after).outside(("two",))
+    assert not changes.compare(BEFORE, after).outside(("two",))
 
 
 def test_apply(repository: Path, small_tree: Path) -> None:

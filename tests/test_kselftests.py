@@ -10,45 +10,36 @@ from pathlib import Path
 
 import pytest
 
-from swathe import (
-    build,
-    guesttests,
-    initramfs,
-    kselfjudge,
-    kselflist,
-    kselftests,
-    kselftree,
-    sections,
-    tap,
-    test,
-    verdicts,
-    vm,
-)
-from swathe.arch import X86_64
-from swathe.environment import Environment
-from swathe.errors import EnvironmentLacks, UsageError, VmLost
-from swathe.kselfjudge import Pair
-from swathe.kselflist import Catalogue, Entry, Known
-from swathe.kselftests import Heard
-from swathe.tap import Verdict
-from swathe.verdicts import Case, Outcome
+from swathe.base import verdicts
+from swathe.base.errors import EnvironmentLacks, UsageError, VmLost
+from swathe.base.verdicts import Verdict
+from swathe.cli import test
+from swathe.guest import initramfs, sections, vm
+from swathe.guest.environment import Environment
+from swathe.kernel import build
+from swathe.kernel.arch import X86_64
+from swathe.kselftests import builds, cases, guests, judge, listing
+from swathe.kselftests.cases import Case, ProgramRun
+from swathe.kselftests.guests import Heard
+from swathe.kselftests.judge import Comparison
+from swathe.kselftests.listing import Catalogue, Entry, Known
 
 LIMIT = 60
 ENTRIES = (Entry("mm/a", LIMIT), Entry("mm/b", LIMIT, ("-x", "1")))
 
 
-def outcome(text: str, status: int = 0, seconds: float = 2.0) -> Outcome:
+def outcome(text: str, status: int = 0, seconds: float = 2.0) -> ProgramRun:
     times = f"# swathe: seconds 10.5 {10.5 + seconds}"
     section = sections.Section(("kselftests", "0", "mm/a"), (*text.splitlines(), times), status)
-    return verdicts.read(section, LIMIT)
+    return cases.read(section, LIMIT)
 
 
-def told(off: Outcome, on: Outcome) -> list[str]:
-    return [str(item) for item in verdicts.differences(off, on)]
+def told(off: ProgramRun, on: ProgramRun) -> list[str]:
+    return [str(item) for item in cases.differences(off, on)]
 
 
-def judged(off: Outcome | None, on: Outcome | None, *known: Known) -> tap.Count:
-    return tap.count(kselfjudge.judge(Pair("mm/a", off, on), Catalogue(ENTRIES, known)))
+def judged(off: ProgramRun | None, on: ProgramRun | None, *known: Known) -> verdicts.Count:
+    return verdicts.count(judge.judge(Comparison("mm/a", off, on), Catalogue(ENTRIES, known)))
 
 
 # What a program said
@@ -147,17 +138,19 @@ def test_signals_differ_from_statuses() -> None:
 
 
 def test_a_time_limit_on_one_side_only() -> None:
-    assert judged(outcome("ok 1 a"), outcome("ok 1 a", 143, LIMIT + 1)) == tap.Count(0, 1, 0)
+    assert judged(outcome("ok 1 a"), outcome("ok 1 a", 143, LIMIT + 1)) == verdicts.Count(0, 1, 0)
 
 
 def test_what_did_not_end_has_failed() -> None:
-    assert judged(None, outcome("ok 1 a")) == tap.Count(0, 1, 0)
-    assert judged(outcome("ok 1 a"), None) == tap.Count(0, 1, 0)
+    assert judged(None, outcome("ok 1 a")) == verdicts.Count(0, 1, 0)
+    assert judged(outcome("ok 1 a"), None) == verdicts.Count(0, 1, 0)
 
 
 def test_skipping_itself_twice_is_a_skip() -> None:
-    assert judged(outcome("no such device", 4), outcome("no such device", 4)) == tap.Count(0, 0, 1)
-    assert judged(outcome("ok 1 a"), outcome("ok 1 a")) == tap.Count(1, 0, 0)
+    assert judged(outcome("no such device", 4), outcome("no such device", 4)) == verdicts.Count(
+        0, 0, 1
+    )
+    assert judged(outcome("ok 1 a"), outcome("ok 1 a")) == verdicts.Count(1, 0, 0)
 
 
 # Failures in stock
@@ -166,8 +159,8 @@ FAILING = "ok 1 a\nnot ok 2 b"
 
 
 def test_a_failure_in_stock_needs_a_reason() -> None:
-    pair = Pair("mm/a", outcome(FAILING, 1), outcome(FAILING, 1))
-    first, second = kselfjudge.judge(pair, Catalogue(ENTRIES, ()))
+    pair = Comparison("mm/a", outcome(FAILING, 1), outcome(FAILING, 1))
+    first, second = judge.judge(pair, Catalogue(ENTRIES, ()))
     assert first.verdict is Verdict.PASSED
     assert second.verdict is Verdict.FAILED
     assert "fails in stock, too" in second.detail
@@ -184,29 +177,29 @@ def test_a_failure_in_stock_needs_a_reason() -> None:
 )
 def test_a_known_failure(known: Known, failed: int) -> None:
     run = outcome(FAILING, 1)
-    assert judged(run, run, known) == tap.Count(1, failed, 0)
+    assert judged(run, run, known) == verdicts.Count(1, failed, 0)
 
 
 def test_a_crash_is_not_explained_by_failed_cases() -> None:
     run = outcome(FAILING, 139)
-    assert judged(run, run, Known("mm/a", "b", "why")) == tap.Count(1, 1, 0)
+    assert judged(run, run, Known("mm/a", "b", "why")) == verdicts.Count(1, 1, 0)
 
 
 def test_a_known_failure_that_differs_is_a_difference() -> None:
     on = outcome("ok 1 a\nok 2 b", 1)
-    assert judged(outcome(FAILING, 1), on, Known("mm/a", "b", "why")) == tap.Count(0, 1, 0)
+    assert judged(outcome(FAILING, 1), on, Known("mm/a", "b", "why")) == verdicts.Count(0, 1, 0)
 
 
 def test_unsteady_ones_are_not_compared() -> None:
     on = outcome("ok 1 a\nok 2 b", 1)
     known = Known("mm/a", "b", "why", unsteady=True)
-    assert judged(outcome(FAILING, 1), on, known) == tap.Count(1, 0, 0)
+    assert judged(outcome(FAILING, 1), on, known) == verdicts.Count(1, 0, 0)
 
 
 def test_a_known_failure_that_passes_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     run = outcome("ok 1 a\nok 2 b")
     catalogue = Catalogue(ENTRIES, (Known("mm/a", "b", "why"),))
-    kselfjudge.tell_passing(Pair("mm/a", run, run), catalogue)
+    judge.tell_passing(Comparison("mm/a", run, run), catalogue)
     assert "known to fail, but passes: mm/a: b (why)" in capsys.readouterr().out
 
 
@@ -236,19 +229,19 @@ def heard(mask: str, runs: int) -> Heard:
 
 def test_the_guests_must_differ_in_the_switch() -> None:
     off, on = heard("0x0000", 0), heard("0x0001", 5)
-    assert tap.count(kselftests.switches(off, on)) == tap.Count(2, 0, 0)
-    assert tap.count(kselftests.switches(off, off)).failed == 1
-    assert tap.count(kselftests.switches(on, on)).failed == 1
-    assert tap.count(kselftests.switches(off, heard("0x0001", 0))).failed == 1
-    assert tap.count(kselftests.switches(off, heard("0x0001", 0), whole=False)).failed == 0
-    assert tap.count(kselftests.switches(heard("0x0000", 3), on)).failed == 1
-    assert tap.count(kselftests.switches(Heard(), on)).failed == 1
+    assert verdicts.count(guests.switches(off, on)) == verdicts.Count(2, 0, 0)
+    assert verdicts.count(guests.switches(off, off)).failed == 1
+    assert verdicts.count(guests.switches(on, on)).failed == 1
+    assert verdicts.count(guests.switches(off, heard("0x0001", 0))).failed == 1
+    assert verdicts.count(guests.switches(off, heard("0x0001", 0), whole=False)).failed == 0
+    assert verdicts.count(guests.switches(heard("0x0000", 3), on)).failed == 1
+    assert verdicts.count(guests.switches(Heard(), on)).failed == 1
     without_end = Heard([REPORT.format(mask="0x0000", runs=0).replace("@ switch", "@ x", 1)])
-    assert tap.count(kselftests.switches(without_end, on)).failed == 1
+    assert verdicts.count(guests.switches(without_end, on)).failed == 1
 
 
 def test_programs_are_paired_by_number() -> None:
-    first, second = kselftests.pairs(ENTRIES, heard("0", 0), Heard())
+    first, second = guests.pairs(ENTRIES, heard("0", 0), Heard())
     assert (first.name, second.name) == ("mm/a", "mm/b -x 1")
     assert first.off is not None and first.off.seconds == 1.5
     assert first.on is None and second.off is None
@@ -256,28 +249,28 @@ def test_programs_are_paired_by_number() -> None:
 
 def test_a_lost_guest_names_its_program(capsys: pytest.CaptureFixture[str]) -> None:
     lost = Heard(["@ kselftests 1 mm/b\nok 1 a\n"], VmLost("the VM was lost: oops"))
-    failed = tap.Test("kselftests mm/a", Verdict.FAILED, "why")
-    error = kselftests.which(VmLost("the VM was lost: oops"), heard("0", 0), lost, [failed])
+    failed = verdicts.Test("kselftests mm/a", Verdict.FAILED, "why")
+    error = guests.which(VmLost("the VM was lost: oops"), heard("0", 0), lost, [failed])
     assert str(error) == "the VM was lost: oops (swathe on, in mm/b)"
     assert error.status == 4
     assert "failed before the end: kselftests mm/a (why)" in capsys.readouterr().out
 
 
-BUILT = build.Result("6.12.1", Path("image"), Path("out"), Path("tree"), "hash", X86_64)
-REQUEST = kselftests.Request(build.Request(), ENTRIES, 2, "more=1")
+BUILT = build.BuiltKernel("6.12.1", Path("image"), Path("out"), Path("tree"), "hash", X86_64)
+REQUEST = guests.KselftestRequest(build.KernelRequest(), ENTRIES, 2, "more=1")
 
 
 def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, vm.Machine] = {}
 
-    def boot(machine: vm.Machine, *args: object) -> vm.Verdict:
+    def boot(machine: vm.Machine, *args: object) -> vm.Exit:
         seen[str(args[1])] = machine
-        return vm.Verdict(0)
+        return vm.Exit(0)
 
     monkeypatch.setattr(vm, "boot", boot)
-    kselftests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
+    guests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
     off, on = seen["kselftests-off"], seen["kselftests-on"]
-    steady = guesttests.STEADY.split()
+    steady = vm.STEADY.split()
     assert off.boot.split() == ["unmap=n", "numa=fake=2", *steady, "more=1"]
     assert on.boot.split() == ["unmap=y", "numa=fake=2", *steady, "more=1"]
     assert replace(off, boot="") == replace(on, boot="")
@@ -287,7 +280,7 @@ def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def boot(
         machine: vm.Machine, job: object, name: str, on_text: vm.OnText, stop: threading.Event
-    ) -> vm.Verdict:
+    ) -> vm.Exit:
         on_text(f"@ kselftests 0 mm/a\n{name}\n")
         if name.endswith("on"):
             raise VmLost("the VM was lost")
@@ -295,19 +288,19 @@ def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
         raise vm.Stopped
 
     monkeypatch.setattr(vm, "boot", boot)
-    off, on = kselftests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
+    off, on = guests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
     assert off.lost is None and off.sections[0].lines == ("kselftests-off",)
     assert on.lost is not None and on.sections[0].lines == ("kselftests-on",)
 
 
 def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
     """A line of the guest's script, here: the paths it touches are below tmp_path."""
-    body = kselftests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
+    body = guests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
     body = body.replace("/proc/sys/vm", f"{tmp_path}/vm").replace("rmdir", "rm -r")
     for name in ("transparent_hugepage", "ksm"):
         body = body.replace(f"/sys/kernel/mm/{name}", f"{tmp_path}/vm")
     (tmp_path / "vm").mkdir()
-    line = kselftests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
+    line = guests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
     done = subprocess.run(
         ["busybox", "sh", "-c", sections.script([body, line])],
         capture_output=True, text=True, check=False,
@@ -327,7 +320,7 @@ def test_the_guests_script_runs_and_ends_a_program(tmp_path: Path, script: str, 
     entry = Entry("mm/p", 1, ("two words",), prepare=f"echo prepared >{tmp_path}/prepared")
     found = run_in_shell(entry, tmp_path)
     assert found.words == ("kselftests", "7", "mm/p")
-    read = verdicts.read(found, entry.limit)
+    read = cases.read(found, entry.limit)
     assert read.end.detail == end
     assert read.inner[0].name == f"two words in {tmp_path}/mm"
     assert (tmp_path / "prepared").read_text() == "prepared\n"
@@ -336,12 +329,12 @@ def test_the_guests_script_runs_and_ends_a_program(tmp_path: Path, script: str, 
 def test_a_guest_has_what_the_c_library_loads_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / kselftests.UNWINDER).touch()
+    (tmp_path / guests.UNWINDER).touch()
     libc = str(tmp_path / "libc.so.6")
     monkeypatch.setattr(initramfs, "libraries", lambda program: {libc: program})
-    found = kselftests.libraries([Path("/program")])
-    assert found[str(tmp_path / kselftests.UNWINDER)] == tmp_path / kselftests.UNWINDER
-    assert found[str(kselftests.STDBUF)].is_file()
+    found = guests.libraries([Path("/program")])
+    assert found[str(tmp_path / guests.UNWINDER)] == tmp_path / guests.UNWINDER
+    assert found[str(guests.STDBUF)].is_file()
 
 
 def test_guests_have_processors_for_threads() -> None:
@@ -350,15 +343,15 @@ def test_guests_have_processors_for_threads() -> None:
 
 
 def test_another_architecture_is_skipped() -> None:
-    request = kselftests.Request(build.Request(arch="arm64"), ENTRIES, 2, "")
-    assert tap.count(kselftests.run(request)) == tap.Count(0, 0, 1)
+    request = guests.KselftestRequest(build.KernelRequest(arch="arm64"), ENTRIES, 2, "")
+    assert verdicts.count(guests.run(request)) == verdicts.Count(0, 0, 1)
 
 
 # The list
 
 
 def test_the_list_is_sound() -> None:
-    found = kselflist.load()
+    found = listing.load()
     assert any(entry.program == "mm/cow" for entry in found.chosen(["kselftests"], False))
     assert len(found.chosen(["kselftests"], True)) == len(found.entries)
     assert all(known.reason for known in found.known)
@@ -386,12 +379,12 @@ def test_naming_a_program_takes_all_its_entries_the_slow_ones_last() -> None:
 )  # fmt: skip
 def test_an_unsound_list(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        kselflist.parse(text)
+        listing.parse(text)
 
 
 def test_a_misspelt_key_is_an_error() -> None:
     with pytest.raises(TypeError):
-        kselflist.parse("[[test]]\nprogram='a/b'\nlimit=1\narguments=['a']\n")
+        listing.parse("[[test]]\nprogram='a/b'\nlimit=1\narguments=['a']\n")
 
 
 def test_an_unknown_name() -> None:
@@ -404,16 +397,16 @@ def test_an_unknown_name() -> None:
 
 
 def test_the_table() -> None:
-    same = Pair("mm/a", outcome("ok 1 a"), outcome("ok 1 a", seconds=3))
-    other = Pair("mm/b -x 1", outcome("ok 1 a"), None)
+    same = Comparison("mm/a", outcome("ok 1 a"), outcome("ok 1 a", seconds=3))
+    other = Comparison("mm/b -x 1", outcome("ok 1 a"), None)
     known = Known("mm/a", "b", "why")
-    text = kselfjudge.table([same, other], Catalogue(ENTRIES, (known,)), "Somewhere")
+    text = judge.table([same, other], Catalogue(ENTRIES, (known,)), "Somewhere")
     assert "| `mm/a` | 1 passed | 1 passed | same | 2 | 3 |" in text
     assert "| `mm/b -x 1` | 1 passed | did not end | **differs** | 2 |  |" in text
     assert "- `mm/a`, b: why" in text
-    unsteady = Pair("mm/a", outcome(FAILING, 1), outcome("ok 1 a\nok 2 b", 1))
+    unsteady = Comparison("mm/a", outcome(FAILING, 1), outcome("ok 1 a\nok 2 b", 1))
     known = replace(known, unsteady=True)
-    text = kselfjudge.table([unsteady], Catalogue(ENTRIES, (known,)), "Somewhere")
+    text = judge.table([unsteady], Catalogue(ENTRIES, (known,)), "Somewhere")
     assert "| unsteady |" in text
 
 
@@ -421,24 +414,24 @@ def test_the_table() -> None:
 def test_results_are_kept_when_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
 ) -> None:
-    monkeypatch.setattr(kselfjudge, "RESULTS", tmp_path / "build")
-    monkeypatch.setattr(kselfjudge, "RECORDED", tmp_path / "docs")
+    monkeypatch.setattr(judge, "RESULTS", tmp_path / "build")
+    monkeypatch.setattr(judge, "RECORDED", tmp_path / "docs")
     where = Environment("6.12.1", "hash", "qemu", "gcc", 3, "4G", "swathe test", "date", "commit")
-    found = [Pair("mm/a", outcome("ok 1 a"), outcome("not ok 1 a", 1))]
-    kselfjudge.record(found, Catalogue(ENTRIES, ()), where, keep)
+    found = [Comparison("mm/a", outcome("ok 1 a"), outcome("not ok 1 a", 1))]
+    judge.record(found, Catalogue(ENTRIES, ()), where, keep)
     assert (tmp_path / "build" / "kselftests-6.12.1.md").is_file()
     kept = tmp_path / "docs" / "kselftests-6.12.1.json"
     assert kept.is_file() is keep
     if keep:
-        more = [Pair("mm/b -x 1", None, outcome("ok 1 a"))]
-        kselfjudge.record(more, Catalogue(ENTRIES, ()), replace(where, swathe="next"), keep)
+        more = [Comparison("mm/b -x 1", None, outcome("ok 1 a"))]
+        judge.record(more, Catalogue(ENTRIES, ()), replace(where, swathe="next"), keep)
         data = json.loads(kept.read_text())
         assert [item["test"] for item in data["tests"]] == ["mm/a", "mm/b -x 1"]
         both = [replace(found[0], commit="commit"), replace(more[0], commit="next")]
-        assert kselfjudge.earlier(kept, where) == both
+        assert judge.earlier(kept, where) == both
         text = (tmp_path / "docs" / "kselftests-6.12.1.md").read_text()
         assert "1 by commit; 1 by next" in text
-        assert kselfjudge.earlier(kept, replace(where, config_hash="other")) == []
+        assert judge.earlier(kept, replace(where, config_hash="other")) == []
         assert data["environment"]["cpus"] == 3
         assert data["tests"][0]["on"]["cases"][0] == ["a", "failed", ""]
 
@@ -447,9 +440,9 @@ def test_results_are_kept_when_asked_for(
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> kselftree.Tree:
+def tree(tmp_path: Path) -> builds.Tree:
     """A kernel tree with one target: one program compiles, one lacks an include, one never will."""
-    top = tmp_path / "linux" / kselftree.SELFTESTS
+    top = tmp_path / "linux" / builds.SELFTESTS
     (top / "mm").mkdir(parents=True)
     (tmp_path / "linux" / "include").mkdir()
     (tmp_path / "linux" / "include" / "shared.h").write_text("#define STATUS 0\n")
@@ -465,31 +458,31 @@ def tree(tmp_path: Path) -> kselftree.Tree:
     headers = tmp_path / "headers"
     (headers / "linux").mkdir(parents=True)
     (headers / "linux" / "version.h").write_text("#define LINUX_VERSION_CODE 1\n")
-    return kselftree.Tree(tmp_path / "linux", headers, ("mm",))
+    return builds.Tree(tmp_path / "linux", headers, ("mm",))
 
 
 @pytest.fixture
 def all_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kselftree, "HEADERS", {})
+    monkeypatch.setattr(builds, "HEADERS", {})
 
 
 @pytest.mark.usefixtures("all_headers")
-def test_building_outside_the_tree(tree: kselftree.Tree) -> None:
+def test_building_outside_the_tree(tree: builds.Tree) -> None:
     before = sorted(tree.path.rglob("*"))
-    found = kselftree.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"})
+    found = builds.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"})
     assert sorted(found) == ["mm/forgets", "mm/good"]
     assert subprocess.run([found["mm/forgets"]], check=False).returncode == 4
     assert sorted(tree.path.rglob("*")) == before
     # A link would lead makefiles, which look for themselves by real path, back into the tree.
     assert not found["mm/good"].with_name("Makefile").is_symlink()
-    assert kselftree.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"}) == found
+    assert builds.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"}) == found
 
 
 @pytest.mark.usefixtures("all_headers")
-def test_a_changed_test_is_built_again(tree: kselftree.Tree) -> None:
-    first = kselftree.build(tree, {})
-    (tree.path / kselftree.SELFTESTS / "mm" / "good.c").write_text("int main(void) { return 7; }\n")
-    second = kselftree.build(tree, {})
+def test_a_changed_test_is_built_again(tree: builds.Tree) -> None:
+    first = builds.build(tree, {})
+    (tree.path / builds.SELFTESTS / "mm" / "good.c").write_text("int main(void) { return 7; }\n")
+    second = builds.build(tree, {})
     assert first["mm/good"] != second["mm/good"]
     assert subprocess.run([second["mm/good"]], check=False).returncode == 7
 
@@ -497,6 +490,6 @@ def test_a_changed_test_is_built_again(tree: kselftree.Tree) -> None:
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     (tmp_path / "numa.h").write_text("")
     with pytest.raises(EnvironmentLacks) as error:
-        kselftree.require_headers(tmp_path)
+        builds.require_headers(tmp_path)
     assert str(error.value).startswith("libcap-dev must be installed")
     assert error.value.status == 3

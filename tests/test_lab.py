@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, build, cc, config, labtests, paths, source, tap
-from swathe.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
+from swathe import __main__
+from swathe.base import paths, verdicts
+from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
+from swathe.check import lab
+from swathe.kernel import build, compiler, config, source
 
 Fake = Callable[[str, str], Path]
 
@@ -205,8 +208,8 @@ def test_junit_reports(tmp_path: Path) -> None:
         '<testcase classname="tests.test_a" name="d"><skipped message="why"/></testcase>'
         "</testsuite></testsuites>"
     )
-    found = labtests.read_junit(path)
-    assert tap.count(found) == tap.Count(1, 1, 1)
+    found = lab.read_junit(path)
+    assert verdicts.count(found) == verdicts.Count(1, 1, 1)
     assert (found[1].name, found[1].detail) == ("lab: test_a.c", "no")
 
 
@@ -219,5 +222,5 @@ def test_a_program_is_linked_with_its_own_files_and_the_shared_ones() -> None:
     names = ["memx.c", "memx_run.c", "other.c", "other_part.c", "util.c"]
     files = [Path(name) for name in names]
     mains = [Path("memx.c"), Path("other.c")]
-    linked = [path.name for path in cc.parts(mains[0], mains, files)]
+    linked = [path.name for path in compiler.parts(mains[0], mains, files)]
     assert linked == ["memx.c", "memx_run.c", "util.c"]

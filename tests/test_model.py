@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from swathe import model
-from swathe.errors import EnvironmentLacks
-from swathe.tap import Verdict
+from swathe.base.errors import EnvironmentLacks
+from swathe.base.verdicts import Verdict
+from swathe.check import spin
 
 QUIET = """\
 Full statespace search for:
@@ -44,14 +44,14 @@ STUCK = LOUD.replace(
 )
 SHALLOW = "error: max search depth too small\n" + QUIET
 FULL = "pan: reached -DMEMLIM bound\n" + QUIET
-SCAN = next(rule for rule in model.RULES if rule.name == "scan")
-ORDER = next(rule for rule in model.RULES if rule.name == "lock_order")
+SCAN = next(rule for rule in spin.RULES if rule.name == "scan")
+ORDER = next(rule for rule in spin.RULES if rule.name == "lock_order")
 
 
 def test_a_search_without_errors() -> None:
-    outcome = model.parse(QUIET)
+    outcome = spin.parse(QUIET)
     assert (outcome.errors, outcome.states, outcome.seconds) == (0, 2809915, 3.03)
-    assert model.found(outcome) == ""
+    assert spin.found(outcome) == ""
     assert outcome.unreached == {
         "tables.pml:258, do_gup, state 10: index = 0",
         "tables.pml:454, do_gup, state 19: else",
@@ -70,7 +70,7 @@ def test_a_search_without_errors() -> None:
     ],
 )
 def test_with_all_rules_nothing_may_be_found_and_nothing_left_out(text: str, said: str) -> None:
-    assert said in model.found(model.parse(text))
+    assert said in spin.found(spin.parse(text))
 
 
 @pytest.mark.parametrize(
@@ -86,49 +86,49 @@ def test_with_all_rules_nothing_may_be_found_and_nothing_left_out(text: str, sai
     ],
 )
 def test_without_a_rule_what_it_prevents_must_be_found(
-    rule: model.Rule, text: str, said: str
+    rule: spin.Rule, text: str, said: str
 ) -> None:
-    complaint = model.missed(rule, model.parse(text))
+    complaint = spin.missed(rule, spin.parse(text))
     assert (said in complaint) if said else not complaint
 
 
 def test_what_no_search_reached_is_a_failure() -> None:
-    first = model.Outcome(unreached=frozenset({"a", "b"}))
-    second = model.Outcome(unreached=frozenset({"b"}))
-    lost = model.Outcome(incomplete="it did not end")
-    assert model.never_reached([first, second, lost]) == "b"
-    assert model.never_reached([first, model.Outcome()]) == ""
-    assert model.never_reached([lost]) == "no search was made"
+    first = spin.SearchOutcome(unreached=frozenset({"a", "b"}))
+    second = spin.SearchOutcome(unreached=frozenset({"b"}))
+    lost = spin.SearchOutcome(incomplete="it did not end")
+    assert spin.never_reached([first, second, lost]) == "b"
+    assert spin.never_reached([first, spin.SearchOutcome()]) == ""
+    assert spin.never_reached([lost]) == "no search was made"
 
 
 def test_names_and_verdicts() -> None:
-    assert model.judge("fault+free", "").name == "model.fault+free"
-    assert model.judge("fault+free", "").verdict is Verdict.PASSED
-    assert model.judge("fault+free", "lost").verdict is Verdict.FAILED
+    assert spin.judge("fault+free", "").name == "model.fault+free"
+    assert spin.judge("fault+free", "").verdict is Verdict.PASSED
+    assert spin.judge("fault+free", "lost").verdict is Verdict.FAILED
 
 
 def test_actors_have_the_numbers_of_the_model_and_rules_its_macros() -> None:
-    text = model.MODEL.read_text()
-    for number, actor in enumerate(model.ACTORS):
+    text = spin.MODEL.read_text()
+    for number, actor in enumerate(spin.ACTORS):
         assert f":: actor == {number} -> run do_{actor}()" in text
-    for rule in model.RULES:
+    for rule in spin.RULES:
         assert re.search(rf"^#ifn?def {rule.macro}$", text, re.MULTILINE)
         assert re.search(rf"^ \*   {rule.macro}\t", text, re.MULTILINE)
-        assert set(rule.pair) <= set(model.ACTORS)
+        assert set(rule.pair) <= set(spin.ACTORS)
 
 
 def test_a_search_that_takes_too_long_shows_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def endless(argv: list[str], **_: object) -> None:
-        raise subprocess.TimeoutExpired(argv, model.LIMIT)
+        raise subprocess.TimeoutExpired(argv, spin.LIMIT)
 
     monkeypatch.setattr(subprocess, "run", endless)
-    outcome = model.explore(tmp_path / "pan", ("fault", "free"))
-    assert "did not end within" in model.found(outcome)
+    outcome = spin.explore(tmp_path / "pan", ("fault", "free"))
+    assert "did not end within" in spin.found(outcome)
 
 
 def test_without_spin_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentLacks, match="spin is not installed"):
-        model.make("", tmp_path)
+        spin.make("", tmp_path)

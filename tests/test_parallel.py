@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from swathe import parallel, paths, vm
-from swathe.errors import CheckFailed
+from swathe.base import parallel, paths
+from swathe.base.errors import CheckFailed
+from swathe.guest import vm
 
 Task = parallel.Task[int]
 
@@ -99,8 +100,11 @@ def test_a_stopped_guest_is_killed(tmp_path: Path) -> None:
 TWO_GUESTS = """
 import sys
 from pathlib import Path
-from swathe import __main__, initramfs, parallel, report, vm
-from swathe.arch import X86_64
+from swathe import __main__
+from swathe.base import parallel
+from swathe.cli import report
+from swathe.guest import initramfs, vm
+from swathe.kernel.arch import X86_64
 
 vm.make_disk = lambda path, size: None
 initramfs.make = lambda *_: Path("x")

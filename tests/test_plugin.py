@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from swathe import cc, events, regions
-from swathe.errors import CheckFailed
-from swathe.regions import Counts
-from swathe.sections import Section
+from swathe.base.errors import CheckFailed
+from swathe.guest.sections import Section
+from swathe.kernel import compiler
+from swathe.measure import calltree, plugin
+from swathe.measure.calltree import Counts
 
 HOST = Path(__file__).parent / "data" / "plugin_host.c"
 
@@ -63,10 +64,10 @@ def marked(*blocks: str) -> str:
 @pytest.fixture(params=[1, 4])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     """Feed blocks to the plugin, spoken to by an old or a new QEMU; get what it writes."""
-    sources = [HOST, *sorted(events.PROFILER.glob("*.c"))]
-    flags = (f"-I{events.PROFILER}", f"-DPLUGIN_API={request.param}", "-Werror")
-    headers = list(events.PROFILER.glob("*.h"))
-    program = cc.compile_c(sources, flags, headers, f"plugin-{request.param}")
+    sources = [HOST, *sorted(plugin.PROFILER.glob("*.c"))]
+    flags = (f"-I{plugin.PROFILER}", f"-DPLUGIN_API={request.param}", "-Werror")
+    headers = list(plugin.PROFILER.glob("*.h"))
+    program = compiler.compile_c(sources, flags, headers, f"plugin-{request.param}")
 
     def feed(
         mode: str,
@@ -83,14 +84,14 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     return feed
 
 
-def counts(run: Run, blocks: str, **kwargs: object) -> events.Counts:
-    (lines,) = events.chunks(run("count", blocks, **kwargs).splitlines())
-    return {name: value for name, value in map(events.count, lines) if value}
+def counts(run: Run, blocks: str, **kwargs: object) -> plugin.Counts:
+    (lines,) = plugin.chunks(run("count", blocks, **kwargs).splitlines())
+    return {name: value for name, value in map(plugin.count, lines) if value}
 
 
 def functions(run: Run, blocks: str) -> dict[str, int]:
     """Instructions by call path; the program's own are its marker."""
-    (region,) = regions.parse(run("calls", blocks).splitlines())
+    (region,) = calltree.parse(run("calls", blocks).splitlines())
     found = {";".join(path): c.instructions for path, c in region.paths.items()}
     return {path: number for path, number in found.items() if path != "[user]"}
 
@@ -215,10 +216,32 @@ def test_a_tail_call_is_a_call_of_the_same_caller(run: Run) -> None:
         block(0x3000, RET),
         block(0x1005, NOP),
     )
-    (region,) = regions.parse(run("calls", text).splitlines())
+    (region,) = calltree.parse(run("calls", text).splitlines())
     assert region.paths["syscall", "flush_tlb"] == Counts(calls=1, instructions=1)
     assert region.paths["syscall", "try_to_unmap"].calls == 1
     assert region.paths[("syscall",)].instructions == 2
+
+
+def deepest(run: Run, blocks: str) -> int:
+    (region,) = calltree.parse(run("calls", blocks).splitlines())
+    return max(map(len, region.paths))
+
+
+def test_page_faults_do_not_deepen_the_tree(run: Run) -> None:
+    """The block that faults would have called; what the kernel interrupts calls when it resumes."""
+    fault = block(0x1000, CALL) + block(0x2000, NOP, RET) + block(0x1005, NOP)
+    turn = block(0x40, NOP, CALL) + fault + block(0x41, CALL) + block(0x80, JMP)
+    assert deepest(run, marked(turn * 600)) == 2
+    assert functions(run, marked(turn * 600)) == {"syscall": 1200, "syscall;try_to_unmap": 1200}
+
+
+def test_what_a_program_leaves_does_not_wait_in_the_kernel(run: Run) -> None:
+    text = marked(block(0x1000, CALL), block(0x2000, CALL), block(0x40, NOP), block(0x1005, NOP))
+    assert functions(run, text) == {"syscall": 2, "syscall;try_to_unmap": 1}
+
+
+def test_missed_returns_have_an_end(run: Run) -> None:
+    assert deepest(run, marked(block(0x1000, CALL) * 600)) < 300
 
 
 def switch(task: int) -> str:
@@ -278,12 +301,12 @@ def test_cpus_do_not_return_for_each_other(run: Run) -> None:
 
 WORDS = ("zap", "4K", "stock", "1")
 SECTION = Section(WORDS, ("= instructions 9 instructions", "= pages 4 pages"), 0)
-COUNTED = dict.fromkeys((*events.PER_PAGE, *events.TABLES), 2) | {"mm_switches": 1}
+COUNTED = dict.fromkeys((*plugin.PER_PAGE, *plugin.TABLES), 2) | {"mm_switches": 1}
 
 
 def test_counts_become_metrics_per_page() -> None:
     skipped = Section(("zap", "8K", "stock", "1"), ("no such size",), 4)
-    none, one = events.attach([skipped, SECTION], [COUNTED])
+    none, one = plugin.attach([skipped, SECTION], [COUNTED])
     assert none == skipped
     assert ("tlb_remote", 0.5, "per page") in one.counted
     assert ("tables_freed", 2, "tables") in one.counted
@@ -292,12 +315,12 @@ def test_counts_become_metrics_per_page() -> None:
 @pytest.mark.parametrize("stretches", [0, 2])
 def test_every_run_has_one_stretch(stretches: int) -> None:
     with pytest.raises(CheckFailed, match="1 runs"):
-        events.attach([SECTION], [COUNTED] * stretches)
+        plugin.attach([SECTION], [COUNTED] * stretches)
 
 
 def test_a_run_that_does_not_say_its_pages() -> None:
     with pytest.raises(CheckFailed, match="printed no pages"):
-        events.attach([Section(WORDS, ("= instructions 9 instructions",), 0)], [COUNTED])
+        plugin.attach([Section(WORDS, ("= instructions 9 instructions",), 0)], [COUNTED])
 
 
 @pytest.mark.parametrize("text", ["atomics 1\n", "region 0\natomics many\nend\n"])
@@ -305,14 +328,14 @@ def test_a_foreign_line_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "counted"
     path.write_text(text)
     with pytest.raises(CheckFailed, match="none of its own"):
-        events.parse(path)
+        plugin.parse(path)
 
 
 def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
     (tmp_path / "System.map").write_text("b T second\na t first\nc D data\n")
-    assert events.symbols(tmp_path) == "a first\nb second\n"
+    assert plugin.symbols(tmp_path) == "a first\nb second\n"
 
 
 def test_a_failed_program_is_told_of_by_its_own_words() -> None:
     failed = Section(("ptetables", "file-pageout", "7.3", "1"), ("a PMD maps it",), 1)
-    assert events.attach([failed], [{}]) == [failed]
+    assert plugin.attach([failed], [{}]) == [failed]

@@ -5,10 +5,12 @@ import ctypes
 
 import pytest
 
-from swathe import cc, events, profile, regions, rows, vm
-from swathe.errors import CheckFailed, EnvironmentLacks, VmLost
-from swathe.regions import Counts, Region
-from swathe.sections import Section
+from swathe.base.errors import CheckFailed, EnvironmentLacks, VmLost
+from swathe.guest import vm
+from swathe.guest.sections import Section
+from swathe.kernel import compiler
+from swathe.measure import calltree, functions, plugin, rows
+from swathe.measure.calltree import Counts, Region
 
 (CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END, REPORT, CR3, REMOTE, WRMSR) = (
     1 << n for n in range(11)
@@ -98,8 +100,10 @@ ARM64 = [
 @pytest.fixture(scope="module")
 def decoder() -> ctypes.CDLL:
     flags = ("-shared", "-fPIC")
-    source = events.PROFILER / "decode.c"
-    return ctypes.CDLL(str(cc.compile_c([source], flags, [source.with_suffix(".h")], "decode.so")))
+    source = plugin.PROFILER / "decode.c"
+    return ctypes.CDLL(
+        str(compiler.compile_c([source], flags, [source.with_suffix(".h")], "decode.so"))
+    )
 
 
 @pytest.mark.parametrize(("text", "kind"), X86)
@@ -124,7 +128,7 @@ LINES = [
 
 
 def test_functions_and_subtotals() -> None:
-    (region,) = regions.parse(LINES)
+    (region,) = calltree.parse(LINES)
     assert region.total().instructions == 65
     assert region.functions()["flush"] == Counts(3, 35, 0, 3, 1)
     assert region.unmap_path() == Counts(3, 50, 2, 4, 1)
@@ -138,12 +142,12 @@ def test_a_root_under_another_name(root: str) -> None:
 
 
 def test_an_unfinished_region_does_not_count() -> None:
-    assert regions.parse(LINES[:-1]) == []
+    assert calltree.parse(LINES[:-1]) == []
 
 
 def test_a_foreign_line_is_an_error() -> None:
     with pytest.raises(CheckFailed, match="none of its own"):
-        regions.parse(["region 0", "warning: something", "end"])
+        calltree.parse(["region 0", "warning: something", "end"])
 
 
 def report(repeat: str, instructions: int) -> Section:
@@ -159,7 +163,7 @@ REPORTS = [report("0", 1), report("1", 1000)]
 
 
 def test_a_run_and_its_region() -> None:
-    (found,) = profile.pair(REPORTS, regions_of(1, 1009), False)
+    (found,) = functions.pair(REPORTS, regions_of(1, 1009), False)
     assert (found.config, found.pages, found.clock) == ("stock", 10, 1000)
     assert found.region.total().instructions == 1009
 
@@ -167,23 +171,23 @@ def test_a_run_and_its_region() -> None:
 @pytest.mark.parametrize(("counted", "own_time"), [(1011, False), (989, False), (989, True)])
 def test_profiler_and_clock_must_agree(counted: int, own_time: bool) -> None:
     with pytest.raises(CheckFailed, match=rf"counted {counted} .* the guest's clock 1000"):
-        profile.pair(REPORTS, regions_of(1, counted), own_time)
+        functions.pair(REPORTS, regions_of(1, counted), own_time)
 
 
 def test_a_process_may_not_be_alone() -> None:
-    assert profile.pair(REPORTS, regions_of(1, 5000), True)
+    assert functions.pair(REPORTS, regions_of(1, 5000), True)
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_every_run_has_one_region(count: int) -> None:
     with pytest.raises(VmLost, match=f"{count} marked stretches were seen in 2 runs"):
-        profile.pair(REPORTS, regions_of(*[1000] * count), False)
+        functions.pair(REPORTS, regions_of(*[1000] * count), False)
 
 
 def test_a_skipped_case_has_no_profile() -> None:
     skip = Section(("lazyfree", "2048K", "stock", "0"), ("mapped by one entry",), rows.SKIPPED)
     with pytest.raises(CheckFailed, match=r"nothing to profile: .*mapped by one entry"):
-        profile.pair([skip], [], False)
+        functions.pair([skip], [], False)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +212,7 @@ def test_the_tree_has_what_is_worth_a_line_after_its_caller() -> None:
         (*walk, "cheap"): Counts(1, 4),
         (*root, "flush"): Counts(1, 40),
     }
-    found = list(profile.tree(Region(paths)))
+    found = list(functions.tree(Region(paths)))
     assert found == [
         (("try_to_unmap",), 134),
         (("try_to_unmap", "flush"), 40),

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from swathe import build, proc, races, tap
-from swathe.arch import X86_64
-from swathe.environment import Environment
-from swathe.errors import CheckFailed
-from swathe.races import Race, Result
+from swathe.base import process, verdicts
+from swathe.base.errors import CheckFailed
+from swathe.check import kcsan
+from swathe.check.kcsan import Race, RaceReport
+from swathe.guest.environment import Environment
+from swathe.kernel import build
+from swathe.kernel.arch import X86_64
 
 NAMES = frozenset({"unmap_run_clear", "evict_from_vma"})
 CONSOLE = """\
@@ -53,12 +55,12 @@ race at unknown origin, with read to 0xffffffff82a0c0d8 of 8 bytes by task 7 on 
 """
 
 
-def result(console: str = CONSOLE, watched: int = 5) -> Result:
-    return Result(tuple(races.parse(console)), {"setup_watchpoints": watched}, NAMES)
+def result(console: str = CONSOLE, watched: int = 5) -> RaceReport:
+    return RaceReport(tuple(kcsan.parse(console)), {"setup_watchpoints": watched}, NAMES)
 
 
 def test_reports_have_two_stacks_or_one() -> None:
-    first, second, third = races.parse(CONSOLE)
+    first, second, third = kcsan.parse(CONSOLE)
     assert first.title == "data-race in do_anonymous_page / unmap_run_clear"
     assert first.accesses == (
         ("write", ("unmap_run_clear", "evict_from_vma", "shrink_folio_list")),
@@ -73,47 +75,47 @@ def test_reports_have_two_stacks_or_one() -> None:
 def test_a_race_belongs_to_who_makes_the_access() -> None:
     found = result()
     assert [len(part) for part in (found.ours, found.below, found.stock)] == [1, 1, 1]
-    assert "1 by mm/unmap, 1 in stock functions that it calls, 1 elsewhere" in races.summary(found)
+    assert "1 by mm/unmap, 1 in stock functions that it calls, 1 elsewhere" in kcsan.summary(found)
 
 
 def test_only_our_races_fail() -> None:
-    assert tap.count(races.judge(result())) == tap.Count(1, 1, 0)
+    assert verdicts.count(kcsan.judge(result())) == verdicts.Count(1, 1, 0)
     stock = CONSOLE[CONSOLE.index("BUG: KCSAN: data-race in folio_remove") :]
-    assert tap.count(races.judge(result(stock))) == tap.Count(1, 0, 0)
+    assert verdicts.count(kcsan.judge(result(stock))) == verdicts.Count(1, 0, 0)
 
 
 def test_a_kcsan_that_did_not_look_has_failed() -> None:
-    assert tap.count(races.judge(result("", watched=0))).failed == 1
-    assert tap.count(races.judge(Result((), {}, NAMES))).failed == 1
+    assert verdicts.count(kcsan.judge(result("", watched=0))).failed == 1
+    assert verdicts.count(kcsan.judge(RaceReport((), {}, NAMES))).failed == 1
 
 
 def test_a_report_that_is_cut_off_counts() -> None:
     cut = CONSOLE[: CONSOLE.index("[    2.5]  evict_from_vma")]
-    (only,) = races.parse(cut)
+    (only,) = kcsan.parse(cut)
     assert only.by(NAMES)
 
 
 def test_counters() -> None:
     lines = ["enabled: 1", "setup_watchpoints: 712", "", "blacklisted functions: none"]
-    assert races.counters(lines) == {"enabled": 1, "setup_watchpoints": 712}
+    assert kcsan.counters(lines) == {"enabled": 1, "setup_watchpoints": 712}
 
 
 def test_names_are_those_of_the_objects(tmp_path: Path) -> None:
-    built = build.Result("6.12.1", tmp_path, tmp_path, tmp_path, "hash", X86_64)
+    built = build.BuiltKernel("6.12.1", tmp_path, tmp_path, tmp_path, "hash", X86_64)
     with pytest.raises(CheckFailed, match="was not built"):
-        races.own_names(built)
+        kcsan.own_names(built)
     (tmp_path / "mm" / "unmap").mkdir(parents=True)
     inner = "static __attribute__((noinline, used)) int a(void) { return 1; }"
     (tmp_path / "a.c").write_text(f"{inner}\nint b(void) {{ return a(); }}\n")
-    proc.check(["gcc", "-c", f"{tmp_path}/a.c", "-o", f"{tmp_path}/mm/unmap/a.o"], "compiling")
-    assert races.own_names(built) == {"a", "b"}
+    process.check(["gcc", "-c", f"{tmp_path}/a.c", "-o", f"{tmp_path}/mm/unmap/a.o"], "compiling")
+    assert kcsan.own_names(built) == {"a", "b"}
 
 
 def test_results_name_every_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(races, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(races, "RECORDED", tmp_path / "docs")
+    monkeypatch.setattr(kcsan, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(kcsan, "RECORDED", tmp_path / "docs")
     where = Environment("6.12.1", "hash", "qemu", "gcc", 2, "4G", "swathe test", "date", "commit")
-    races.record(result(), ["guest memx"], where, keep=True)
+    kcsan.record(result(), ["guest memx"], where, keep=True)
     text = (tmp_path / "docs" / "kcsan-6.12.1.md").read_text()
     assert (
         "| data-race in folio_remove_rmap_ptes / folio_mapped | 1 | read-write (marked): " in text
@@ -121,9 +123,9 @@ def test_results_name_every_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "Ran: guest memx." in text
     data = json.loads((tmp_path / "docs" / "kcsan-6.12.1.json").read_text())
     assert [race["title"] for race in data["races"]] == [race.title for race in result().races]
-    races.record(Result((), {}, NAMES), [], where, keep=False)
+    kcsan.record(RaceReport((), {}, NAMES), [], where, keep=False)
     assert (tmp_path / "build" / "results" / "kcsan-6.12.1.md").read_text().count("None.") == 3
 
 
 def test_frames_of_no_access_are_not_taken() -> None:
-    assert races.parse("BUG: KCSAN: x\n stray+0x1/0x2\n")[0] == Race("x", ())
+    assert kcsan.parse("BUG: KCSAN: x\n stray+0x1/0x2\n")[0] == Race("x", ())

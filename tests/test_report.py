@@ -13,17 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__ as cli
-from swathe import goals, report
-from swathe.errors import EnvironmentLacks, UsageError
-from swathe.goals import Goal
-from swathe.regions import Counts
+from swathe import __main__
+from swathe.base.errors import EnvironmentLacks, UsageError
+from swathe.cli import report
+from swathe.measure import goals
+from swathe.measure.calltree import Counts
+from swathe.measure.goals import Goal
+from swathe.measure.rows import Row
 from swathe.reporting import (
     charts,
     commands,
     compare,
     content,
     figures,
+    files,
     markdown,
     page,
     plots,
@@ -32,10 +35,9 @@ from swathe.reporting import (
     threads,
     write,
 )
-from swathe.reporting.compare import Verdict
+from swathe.reporting.blocks import Bars, Beside, Cell, Lines, Missing, Pair, Table
+from swathe.reporting.compare import GoalVerdict
 from swathe.reporting.figures import Figures, Malformed, Profile, Run
-from swathe.reporting.model import Bars, Beside, Cell, Lines, Missing, Pair, Table
-from swathe.rows import Row
 
 DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
@@ -92,8 +94,10 @@ def test_stock_and_swathe_are_of_one_run_and_other_kernels_may_be_older() -> Non
 
 
 def test_the_newest_curves_of_a_case_are_taken() -> None:
-    def curve(last: float) -> figures.Series:
-        return figures.Series("ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last)))
+    def curve(last: float) -> figures.RecordedSeries:
+        return figures.RecordedSeries(
+            "ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last))
+        )
 
     old = replace(run("2026-01-01", row("stock", 1)), series=(curve(5),))
     new = replace(run("2026-01-02", row("stock", 1)), series=(curve(9),))
@@ -120,7 +124,7 @@ def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     full = run("2026-01-02", row("swathe", 200e6), command="swathe bench zap --full --json /x/y")
     found = compare.lines(figures.merge([usual, full]).rows, [GOAL])
     assert [(one.case, one.verdict()) for one in found] == [
-        ("4K", Verdict.MET), ("4K --full", Verdict.NONE),
+        ("4K", GoalVerdict.MET), ("4K --full", GoalVerdict.NONE),
     ]  # fmt: skip
     titles = [title for title, _ in content.grouped(threads.THREADS[2].parts[0], found, "munmap()")]
     assert titles == ["munmap()", "munmap(), --full"]
@@ -167,7 +171,7 @@ def test_what_is_no_figures_is_told_in_a_sentence(tmp_path: Path, text: str, sai
     with pytest.raises(Malformed, match=re.escape(said)):
         figures.load(path, "some.json")
     with pytest.raises(UsageError, match=r"some\.json: .*" + re.escape(said)):
-        report.given([path])
+        files.given([path])
 
 
 def test_without_files_kept_figures_come_first_then_recorded_ones(
@@ -176,18 +180,18 @@ def test_without_files_kept_figures_come_first_then_recorded_ones(
     kept, docs = tmp_path / "kept", tmp_path / "docs"
     for directory in (kept, docs):
         directory.mkdir()
-    monkeypatch.setattr(report, "RESULTS", kept)
-    monkeypatch.setattr(report, "RECORDED", docs)
+    monkeypatch.setattr(files, "RESULTS", kept)
+    monkeypatch.setattr(files, "RECORDED", docs)
     with pytest.raises(EnvironmentLacks, match=r"run \./swathe bench"):
-        report.newest()
+        files.newest()
     shutil.copy(RECORDED[0], docs / "some-run.json")
     (docs / "kselftests-6.12.json").write_text("{}")
-    origin = report.newest().origin
+    origin = files.newest().origin
     assert "docs/results/some-run.json" in origin and "kselftests" not in origin
     shutil.copy(RECORDED[0], kept / "bench-1.json")
     (kept / "bench-2.json").write_text("broken")
     (kept / "other.json").write_text("{}")
-    assert "build/results" in report.newest().origin
+    assert "build/results" in files.newest().origin
 
 
 # What is said of them
@@ -196,19 +200,19 @@ def test_without_files_kept_figures_come_first_then_recorded_ones(
 @pytest.mark.parametrize(
     ("stock", "swathe", "goal", "verdict", "text"),
     [
-        (64e6, 53e6, GOAL, Verdict.MET, "met"),
-        (64e6, 53e6 + 1, GOAL, Verdict.MISSED, "missed by 0.0 %"),
-        (64e6, 58.3e6, GOAL, Verdict.MISSED, "missed by 10.0 %"),
-        (64e6, 53e7 * 2, GOAL, Verdict.MISSED, "missed: 20 times"),
-        (64e6, None, GOAL, Verdict.UNMEASURED, "not measured"),
-        (64e6, 1, None, Verdict.NONE, "—"),
-        (64e6, 1, replace(GOAL, goal=None), Verdict.NONE, "—"),
-        (9, 3, replace(GOAL, goal=0.0), Verdict.MISSED, "missed"),
-        (9, 0, replace(GOAL, goal=0.0), Verdict.MET, "met"),
+        (64e6, 53e6, GOAL, GoalVerdict.MET, "met"),
+        (64e6, 53e6 + 1, GOAL, GoalVerdict.MISSED, "missed by 0.0 %"),
+        (64e6, 58.3e6, GOAL, GoalVerdict.MISSED, "missed by 10.0 %"),
+        (64e6, 53e7 * 2, GOAL, GoalVerdict.MISSED, "missed: 20 times"),
+        (64e6, None, GOAL, GoalVerdict.UNMEASURED, "not measured"),
+        (64e6, 1, None, GoalVerdict.NONE, "—"),
+        (64e6, 1, replace(GOAL, goal=None), GoalVerdict.NONE, "—"),
+        (9, 3, replace(GOAL, goal=0.0), GoalVerdict.MISSED, "missed"),
+        (9, 0, replace(GOAL, goal=0.0), GoalVerdict.MET, "met"),
     ],
 )
 def test_goals(
-    stock: float, swathe: float | None, goal: Goal | None, verdict: Verdict, text: str
+    stock: float, swathe: float | None, goal: Goal | None, verdict: GoalVerdict, text: str
 ) -> None:
     found = line(stock, swathe, goal)
     assert (found.verdict(), compare.verdict_text(found)) == (verdict, text)
@@ -679,7 +683,7 @@ def test_markdown_has_the_same_tables_and_all_plots(recorded: Figures, site: Pat
 
 def test_the_command_ends_with_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "there"
-    assert cli.main(["report", *map(str, RECORDED), "--out", str(out)]) == 0
+    assert __main__.main(["report", *map(str, RECORDED), "--out", str(out)]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == str(out / "index.html")
     assert (out / "report.md").is_file()
 
@@ -687,7 +691,7 @@ def test_the_command_ends_with_the_path(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_file_that_is_not_there_is_wrong_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["report", str(tmp_path / "none.json")]) == 2
+    assert __main__.main(["report", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err
 
 
@@ -699,8 +703,8 @@ def test_a_record_is_the_same_figures_again(
     full["environment"]["command"] = "swathe bench --full --source /home/me/linux --json /me/x.json"
     full["environment"]["date"] = "2026-01-01"
     (tmp_path / "full").write_text(json.dumps(full))
-    files = [*map(str, RECORDED), str(tmp_path / "full")]
-    assert cli.main(["report", *files, "--record", "some-run"]) == 0
+    given = [*map(str, RECORDED), str(tmp_path / "full")]
+    assert __main__.main(["report", *given, "--record", "some-run"]) == 0
     text = (tmp_path / "some-run.json").read_text()
     assert "/home/me" not in text
     assert "/home/me" not in (tmp_path / "some-run.md").read_text()
@@ -733,7 +737,7 @@ def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
 @pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "x.json"])
 def test_a_record_needs_a_plain_name(name: str) -> None:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["report", "--record", name])
+        __main__.main(["report", "--record", name])
     assert stopped.value.code == 2
 
 

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from swathe import __main__, arch, bench, benches, build, cc, events, paths, rows, sections, vm
-from swathe.errors import CheckFailed, UsageError
+from swathe import __main__
+from swathe.base import paths
+from swathe.base.errors import CheckFailed, UsageError
+from swathe.cli import bench
+from swathe.guest import sections, vm
+from swathe.kernel import arch, build, compiler
+from swathe.measure import benches, instructions, plugin, rows
 
 Data = Callable[[str], str]
 
@@ -109,7 +114,7 @@ def test_sizes_are_cases_of_their_own() -> None:
     (choice,) = benches.choose(["lazyfree:64K"])
     assert choice.sized((256, 1024)).cases == ("64K@256M", "64K@1024M")
     assert choice.sized(()) == choice
-    lines = bench.guest_lines("lazyfree", ["64K@1024M"], ["stock"], 3, False)
+    lines = instructions.guest_lines("lazyfree", ["64K@1024M"], ["stock"], 3, False)
     assert lines[-1] == "report lazyfree 64K@1024M stock 3 -- lazyfree 64K --mib 1024"
 
 
@@ -126,10 +131,10 @@ def test_sizes_that_make_no_sense(arguments: list[str]) -> None:
     assert ended.value.code == 2
 
 
-def planned(words: list[str]) -> tuple[bench.Request, list[bench.Guest]]:
+def planned(words: list[str]) -> tuple[instructions.BenchRequest, list[instructions.Guest]]:
     request = bench.request_from(__main__.parser().parse_args(["bench", *words]))
-    built = build.Result("6.12.0", Path("image"), Path("out"), Path("tree"), "0", arch.X86_64)
-    return request, bench.plan(request, [(built, ("7.3",)), (built, ("stock", "swathe"))])
+    built = build.BuiltKernel("6.12.0", Path("image"), Path("out"), Path("tree"), "0", arch.X86_64)
+    return request, instructions.plan(request, [(built, ("7.3",)), (built, ("stock", "swathe"))])
 
 
 def test_a_guest_for_each_kernel_of_each_bench() -> None:
@@ -145,38 +150,43 @@ def test_a_guest_for_each_kernel_of_each_bench() -> None:
 def test_a_bench_boots_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     booted: list[vm.Machine] = []
 
-    def boot(machine: vm.Machine, *_: object) -> vm.Verdict:
+    def boot(machine: vm.Machine, *_: object) -> vm.Exit:
         booted.append(machine)
-        return vm.Verdict(0)
+        return vm.Exit(0)
 
     monkeypatch.setattr(vm, "boot", boot)
-    monkeypatch.setattr(events, "option", lambda *_: ())
-    monkeypatch.setattr(events, "parse", lambda _: [])
-    monkeypatch.setattr(cc, "programs", lambda *_, **__: {"migrate": Path("x"), "zap": Path("y")})
+    monkeypatch.setattr(plugin, "option", lambda *_: ())
+    monkeypatch.setattr(plugin, "parse", lambda _: [])
+    monkeypatch.setattr(
+        compiler, "programs", lambda *_, **__: {"migrate": Path("x"), "zap": Path("y")}
+    )
     request, guests = planned(["zap:4K", "migrate:64K", "--boot", "unmap=1"])
     for guest in guests:
-        bench.measure_in(request, guest, lambda _: None, threading.Event())
+        instructions.measure_in(request, guest, lambda _: None, threading.Event())
     assert [machine.boot for machine in booted] == [
-        *[f"{bench.BOOT} unmap=1"] * 2,
-        *[f"{bench.BOOT} numa=fake=2 unmap=1"] * 2,
+        *[f"{instructions.BOOT} unmap=1"] * 2,
+        *[f"{instructions.BOOT} numa=fake=2 unmap=1"] * 2,
     ]
 
 
 def test_memory_disk_and_swap_follow_the_size() -> None:
     request, (_, guest) = planned(["swapout:64K", "--mib", "256,4096"])
     assert guest.cases == ("64K@256M", "64K@4096M")
-    assert bench.machine_mib(request, guest) == 2 * 4096 + 2048
-    assert bench.disk_mib(request, guest) == 4096 + 1024
+    assert instructions.machine_mib(request, guest) == 2 * 4096 + 2048
+    assert instructions.disk_mib(request, guest) == 4096 + 1024
     request, (_, guest) = planned(["swapout:64K"])
-    assert (bench.machine_mib(request, guest), bench.disk_mib(request, guest)) == (4096, 2048)
+    assert (instructions.machine_mib(request, guest), instructions.disk_mib(request, guest)) == (
+        4096,
+        2048,
+    )
 
 
 def test_swap_is_larger_than_twice_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cc, "programs", lambda *_, **__: {"swapout": Path("x")})
+    monkeypatch.setattr(compiler, "programs", lambda *_, **__: {"swapout": Path("x")})
     request, (_, guest) = planned(["swapout:64K", "--mib", "1024"])
-    assert bench.guest_job(request, guest).swap > 2 << 30
+    assert instructions.guest_job(request, guest).swap > 2 << 30
     request, (_, guest) = planned(["swapout:64K"])
-    assert bench.guest_job(request, guest).swap == 1 << 30
+    assert instructions.guest_job(request, guest).swap == 1 << 30
 
 
 def test_a_bench_may_be_spread_over_guests() -> None:
@@ -218,7 +228,7 @@ def test_cases_are_told_in_order_however_they_were_spread() -> None:
         for config in ("stock", "swathe")
         for case in cases
     ]
-    assert [report.words[:3] for report in bench.in_order(choices, spread)] == [
+    assert [report.words[:3] for report in instructions.in_order(choices, spread)] == [
         (name, case, config)
         for name, case in (("lazyfree", "4K"), ("zap", "4K"), ("zap", "16K"), ("zap", "32K"))
         for config in ("stock", "swathe")
@@ -226,7 +236,7 @@ def test_cases_are_told_in_order_however_they_were_spread() -> None:
 
 
 def test_guest_lines_alternate_and_warm_up() -> None:
-    lines = bench.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
+    lines = instructions.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
     reports = [line.split(" -- ")[0] for line in lines if line.startswith("report")]
     assert reports[:3] == [
         "report lazyfree 64K stock 0",
@@ -242,21 +252,21 @@ def test_guest_lines_alternate_and_warm_up() -> None:
 
 def test_every_kernel_reads_ahead_alike() -> None:
     for configs in (["7.3"], ["stock", "swathe"]):
-        lines = bench.guest_lines("filemap", ["pageout"], configs, 3, False)
+        lines = instructions.guest_lines("filemap", ["pageout"], configs, 3, False)
         (read_ahead,) = [index for index, line in enumerate(lines) if "read_ahead_kb" in line]
         assert lines[read_ahead].startswith("echo 128 >/sys/block/vda/")
         assert read_ahead < next(i for i, line in enumerate(lines) if line.startswith("report"))
 
 
 def test_pristine_has_no_switch() -> None:
-    lines = bench.guest_lines("lazyfree", ["64K"], ["pristine"], 3, True)
+    lines = instructions.guest_lines("lazyfree", ["64K"], ["pristine"], 3, True)
     assert not [line for line in lines if "$SWITCH" in line]
     assert lines[-1].endswith("-- lazyfree 64K --full")
 
 
 def test_strings_are_long_only_where_they_are_measured() -> None:
     def cpu(name: str, target: arch.Arch = arch.X86_64) -> str:
-        return bench.processor(benches.choose([name])[0].bench, target)
+        return instructions.processor(benches.choose([name])[0].bench, target)
 
     assert [cpu("multifault"), cpu("ptetables"), cpu("lazyfree", arch.ARM64)] == ["max"] * 3
     assert cpu("lazyfree") == "max,-erms,-fsrm"
@@ -274,7 +284,9 @@ def test_what_wants_packages_runs_when_it_is_named() -> None:
 
 
 def test_every_bench_has_its_program() -> None:
-    mains = {path.stem for path in paths.WORKLOADS.glob("*.c") if cc.MAIN.search(path.read_text())}
+    mains = {
+        path.stem for path in paths.WORKLOADS.glob("*.c") if compiler.MAIN.search(path.read_text())
+    }
     assert {bench.name for bench in benches.BENCHES} == mains
 
 

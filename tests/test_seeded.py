@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from swathe import arch, broken, build, environment, guesttests, initramfs, proof, seeded, vm
-from swathe.errors import VmLost
-from swathe.tap import Verdict
+from swathe.base.errors import VmLost
+from swathe.base.verdicts import Verdict
+from swathe.check import broken, proof, seeded, selftests
+from swathe.guest import environment, initramfs, vm
+from swathe.kernel import arch, build
 
 HEAD = "@ guest memx\nTAP version 13\n1..1\n# seed 1\n"
 MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
@@ -69,13 +71,13 @@ def test_every_way_is_known_and_has_a_finder() -> None:
     assert {"put_back", "table_end", "rss", "flush"} <= set(ways)
     assert set(seeded.OTHERS) < set(ways)
     finders = {seeded.finder(way).split()[0] for way in ways}
-    assert finders - {broken.KUNIT} <= set(guesttests.names())
+    assert finders - {broken.KUNIT} <= set(selftests.names())
 
 
 def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = build.Result("6.12.1", tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
+    built = build.BuiltKernel("6.12.1", tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
     booted = {}
 
     def boot(
@@ -84,12 +86,12 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         name: str,
         on_text: Callable[[str], None],
         stop: object = None,
-    ) -> vm.Verdict:
+    ) -> vm.Exit:
         booted[name] = machine.boot.split("sabotage=")[1:]
         assert isinstance(on_text, broken.Watch)
         if name == "broken-none":
             on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
-            return vm.Verdict(0)
+            return vm.Exit(0)
         if name == "broken-rss":
             on_text(HEAD)
             raise VmLost("the VM was lost: Kernel panic")
@@ -100,11 +102,11 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
     monkeypatch.setattr(proof, "RESULTS", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
-    monkeypatch.setattr(guesttests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
+    monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
     monkeypatch.setattr(seeded, "ways", lambda: ["rss", "flush"])
     monkeypatch.setattr(vm, "boot", boot)
     monkeypatch.setattr(environment, "look", lambda *args: about)
-    tests = seeded.run(build.Request(flavor="debug"), 7, 2)
+    tests = seeded.run(build.KernelRequest(flavor="debug"), 7, 2)
     assert [test.verdict for test in tests] == [Verdict.PASSED] * 3
     assert booted == {"broken-none": [], "broken-rss": ["rss"], "broken-flush": ["flush"]}
     kept = json.loads((tmp_path / "proof-6.12.1.json").read_text())
@@ -117,7 +119,9 @@ def test_a_section_replaces_the_one_of_its_name_only(
 ) -> None:
     monkeypatch.setattr(proof, "RESULTS", tmp_path)
     for name, cell in (("a", "old"), ("b", "other"), ("a", "new")):
-        section = proof.Section(name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",))
+        section = proof.ResultTable(
+            name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",)
+        )
         path = proof.record("6.12.1", section)
     text = path.read_text()
     assert "| new |" in text

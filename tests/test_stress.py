@@ -10,22 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from swathe import (
-    __main__,
-    arch,
-    build,
-    environment,
-    guesttests,
-    initramfs,
-    powercut,
-    proof,
-    reports,
-    stress,
-    stressguest,
-    vm,
-)
-from swathe.errors import EnvironmentLacks, VmLost
-from swathe.tap import Test, Verdict
+from swathe import __main__
+from swathe.base.errors import EnvironmentLacks, VmLost
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import powercuts, proof, rounds, selftests, stressors
+from swathe.cli import stress
+from swathe.guest import environment, initramfs, kernel_log, vm
+from swathe.kernel import arch, build
 
 PORTS = """
 for word; do
@@ -37,7 +28,7 @@ for word; do
 	esac
 done
 """
-CUT = powercut.Cut(1, 5, 4)
+CUT = powercuts.Cut(1, 5, 4)
 SAMPLES = "".join(
     f"sample {when} {name} 1000\n"
     for when in ("before", "after")
@@ -61,22 +52,22 @@ def test_complaints() -> None:
         "[    5.000000] Memory failure: 0x1: recovery action for clean LRU page: Recovered\n"
         "[    6.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\n"
     )
-    found = reports.find(console)
+    found = kernel_log.find(console)
     assert [line.split()[1] for line in found] == ["Bad", "possible", "KASAN:"]
-    tests = guesttests.complaints(console)
+    tests = selftests.complaints(console)
     assert {test.verdict for test in tests} == {Verdict.FAILED}
 
 
 def test_a_seed_chooses_the_cuts() -> None:
-    assert powercut.plan(7, 3) == powercut.plan(7, 3)
-    assert powercut.plan(7, 3) != powercut.plan(8, 3)
-    assert all(powercut.EARLIEST <= cut.at < powercut.LATEST for cut in powercut.plan(7, 50))
+    assert powercuts.plan(7, 3) == powercuts.plan(7, 3)
+    assert powercuts.plan(7, 3) != powercuts.plan(8, 3)
+    assert all(powercuts.EARLIEST <= cut.at < powercuts.LATEST for cut in powercuts.plan(7, 50))
 
 
 def test_the_line_at_which_the_power_goes() -> None:
-    told = powercut.Told(4)
+    told = powercuts.Told(4)
     told("e 10\ns 1 2 3\n")
-    with pytest.raises(powercut.PowerCut):
+    with pytest.raises(powercuts.PowerCut):
         told("f 1 9\ne 25\n")
     assert told.synced == ["s 1 2 3", "f 1 9"]
     assert told.evicted == 15
@@ -91,7 +82,7 @@ def cut(
     given: list[str] = []
 
     def make(job: initramfs.Job, out: Path, target: arch.Arch) -> Path:
-        given.append(job.texts.get(powercut.LIST, ""))
+        given.append(job.texts.get(powercuts.LIST, ""))
         return tmp_path / "initramfs"
 
     monkeypatch.setattr(initramfs, "make", make)
@@ -102,7 +93,7 @@ def cut(
         fake("xfs_repair", repair)
         target = arch.X86_64
         machine = vm.Machine(tmp_path / "image", tmp_path, timeout=10, exact=False, target=target)
-        test = powercut.cut_once(machine, Path("powercut"), CUT)
+        test = powercuts.cut_once(machine, Path("powercut"), CUT)
         assert given[1:] in ([], ["s 1 2 3\n"])
         return test
 
@@ -139,35 +130,35 @@ def test_a_bad_cut(
     assert re.search(said, test.detail)
 
 
-def request(seed: int, kinds: tuple[str, ...] = stress.KINDS) -> stress.Request:
-    return stress.Request(build.Request(flavor="debug"), 1, seed, kinds, "")
+def request(seed: int, kinds: tuple[str, ...] = rounds.KINDS) -> rounds.StressRequest:
+    return rounds.StressRequest(build.KernelRequest(flavor="debug"), 1, seed, kinds, "")
 
 
 def test_a_seed_chooses_the_steps() -> None:
-    def first(seed: int) -> list[stress.Step]:
-        return list(itertools.islice(stress.steps(request(seed)), 40))
+    def first(seed: int) -> list[rounds.Step]:
+        return list(itertools.islice(rounds.steps(request(seed)), 40))
 
     assert first(3) == first(3)
     assert first(3) != first(4)
     met = {(step.kind, step.cpus) for step in first(3)}
-    assert met == set(itertools.product(stress.KINDS, stress.CPUS))
+    assert met == set(itertools.product(rounds.KINDS, rounds.CPUS))
 
 
 def test_only_one_kind() -> None:
     args = __main__.parser().parse_args(["stress", "--only", "memx", "--seed", "2"])
     chosen = stress.request_from(args)
-    assert {s.kind for s in itertools.islice(stress.steps(chosen), 9)} == {"memx"}
+    assert {s.kind for s in itertools.islice(rounds.steps(chosen), 9)} == {"memx"}
 
 
 def problems(text: str) -> list[str]:
     found: list[str] = []
-    stressguest.judge(text, found)
+    stressors.judge(text, found)
     return found
 
 
 def test_a_good_run() -> None:
     assert problems(DONE + SAMPLES) == []
-    assert stressguest.operations(DONE) == 1200
+    assert stressors.operations(DONE) == 1200
 
 
 @pytest.mark.parametrize(
@@ -192,7 +183,7 @@ def test_memx_is_read_as_a_test() -> None:
     text = DONE.replace(
         "stress-ng: metrc:", "TAP version 13\n1..1\nnot ok 1 memx: 55 operations\n#"
     )
-    assert stressguest.operations(text) == 55
+    assert stressors.operations(text) == 55
     assert any("memx" in problem for problem in problems(text + SAMPLES))
 
 
@@ -201,13 +192,13 @@ def test_harmless_ends() -> None:
 
 
 def test_the_script_is_shell(tmp_path: Path) -> None:
-    job = stressguest.job(stressguest.stress_ng(["vm", "fork"], 9, 60), 9, {}, flip=False)
+    job = stressors.job(stressors.stress_ng(["vm", "fork"], 9, 60), 9, {}, flip=False)
     (tmp_path / "a.sh").write_text(job.texts["/stress.sh"])
     subprocess.run(["sh", "-n", tmp_path / "a.sh"], check=True)
     text = job.texts["/stress.sh"]
     assert "--timeout 4s" in text
     assert "--timeout 60s" in text
-    assert "@COMMAND@" in stressguest.SCRIPT
+    assert "@COMMAND@" in stressors.SCRIPT
     assert "[ 0 = 0 ] ||" in text
     assert not re.search("@[A-Z]+@", text)
 
@@ -222,19 +213,19 @@ def test_the_switch_is_flipped_only_where_qemu_survives_that() -> None:
 def test_without_stress_ng(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EnvironmentLacks, match="apt-get install stress-ng"):
-        stressguest.need_stress_ng()
+        stressors.need_stress_ng()
 
 
-def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[stress.Outcome], None]) -> int:
-    def do(bench: stress.Bench, step: stress.Step, outcome: stress.Outcome) -> None:
+def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[rounds.StepOutcome], None]) -> int:
+    def do(bench: rounds.StressKit, step: rounds.Step, outcome: rounds.StepOutcome) -> None:
         outcome.operations = 3
         end(outcome)
 
-    built = build.Result("6.12", Path("i"), Path("o"), Path("t"), "c", arch.X86_64)
+    built = build.BuiltKernel("6.12", Path("i"), Path("o"), Path("t"), "c", arch.X86_64)
     monkeypatch.setattr(build, "build", lambda request: built)
-    monkeypatch.setattr(guesttests, "compile_tests", lambda built: {})
+    monkeypatch.setattr(selftests, "compile_tests", lambda built: {})
     monkeypatch.setattr(environment, "look", lambda *args: ABOUT)
-    monkeypatch.setattr(stress, "do", do)
+    monkeypatch.setattr(rounds, "do", do)
     return __main__.main(["stress", "--minutes", "0", "--seed", "1", "--only", "memx"])
 
 
@@ -268,7 +259,7 @@ def test_a_report_fails_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_guest_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(outcome: stress.Outcome) -> None:
+    def end(outcome: rounds.StepOutcome) -> None:
         raise VmLost("the VM was lost")
 
     assert run_with(monkeypatch, end) == 4

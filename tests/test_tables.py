@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from swathe import tables
-from swathe.rows import Row
+from swathe.measure import bench_tables
+from swathe.measure.rows import Row
 
 CONFIGS = ["stock", "swathe"]
 UNITS = {"instructions": "instructions", "vmpte_after": "kB", "pmd_mapped": "kB"}
@@ -32,7 +32,7 @@ def zap(*values: float, configs: Sequence[str] = CONFIGS) -> list[Row]:
 def printed(found: Sequence[Row], configs: Sequence[str] = CONFIGS, judged: bool = True) -> str:
     console = Console(width=200, highlight=False)
     with console.capture() as capture:
-        for shown in tables.of_bench(found, configs, judged):
+        for shown in bench_tables.of_bench(found, configs, judged):
             console.print(shown)
     return capture.get()
 
@@ -128,15 +128,17 @@ def test_kernels_that_map_differently_do_not_compare(values: tuple[float, ...], 
     ("value", "shown"), [(0.0, "0"), (2048.0, "2048"), (0.06251, "0.0625"), (1234.6, "1235")]
 )
 def test_numbers(value: float, shown: str) -> None:
-    assert tables.plain(value) == shown
+    assert bench_tables.plain(value) == shown
 
 
 def test_change_in_percent() -> None:
-    assert tables.change(200, 150) == "-25.0 %"
-    assert tables.change(200, 200) == ""
-    assert tables.change(0, 5) == ""
-    assert tables.change(None, 5) == ""
+    assert bench_tables.change(200, 150) == "-25.0 %"
+    assert bench_tables.change(200, 200) == ""
+    assert bench_tables.change(0, 5) == ""
+    assert bench_tables.change(None, 5) == ""
 
 
 def test_nothing_measured_prints_nothing() -> None:
-    assert not [shown for shown in tables.of_bench([], CONFIGS, True) if isinstance(shown, Table)]
+    assert not [
+        shown for shown in bench_tables.of_bench([], CONFIGS, True) if isinstance(shown, Table)
+    ]

@@ -5,14 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from swathe import tap
-from swathe.tap import Count, Verdict
+from swathe.base import verdicts
+from swathe.base.verdicts import Count, Verdict
+from swathe.guest import tap
 
 Data = Callable[[str], str]
 
 
 def counted(text: str) -> Count:
-    return tap.count(tap.parse(text, "x"))
+    return verdicts.count(tap.parse(text, "x"))
 
 
 def test_kunit_counts_leaves_only(data: Data) -> None:
@@ -21,7 +22,7 @@ def test_kunit_counts_leaves_only(data: Data) -> None:
 
 def test_kunit_failure_counts_once(data: Data) -> None:
     tests = tap.parse(data("kunit-failed.log"), "kunit unmap_run")
-    assert tap.count(tests) == Count(1, 1, 0)
+    assert verdicts.count(tests) == Count(1, 1, 0)
     failed = [test.name for test in tests if test.verdict is Verdict.FAILED]
     assert failed == ["kunit unmap_run: unmap_run_put_back"]
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from swathe import arch, broken, build, environment, guesttests, hooks, proof, unhooked
-from swathe.errors import CheckFailed
-from swathe.tap import Verdict
+from swathe.base.errors import CheckFailed
+from swathe.base.verdicts import Verdict
+from swathe.check import broken, proof, selftests, unhooked
+from swathe.guest import environment
+from swathe.kernel import arch, build, hooks
 
 ABOUT = "6.12.1"
 HOOK = replace(hooks.load()[0], name="a__b__c", missed="tables -t moves")
@@ -16,7 +18,7 @@ FOUND = broken.Finding("a__b__c", "tables -t moves", 3, True, "not ok 1 tables.m
 
 
 def test_every_hook_says_who_misses_it() -> None:
-    programs = guesttests.names()
+    programs = selftests.names()
     for hook in hooks.load():
         word = hook.missed.split()[0]
         assert word in (unhooked.BUILD, unhooked.NOTHING.strip(), *programs), hook.name
@@ -44,9 +46,9 @@ def test_what_counts(
     tmp_path: Path,
 ) -> None:
     made: list[str] = []
-    built = build.Result(ABOUT, tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
+    built = build.BuiltKernel(ABOUT, tmp_path, tmp_path, tmp_path, "0", arch.X86_64)
 
-    def make(request: build.Request) -> build.Result:
+    def make(request: build.KernelRequest) -> build.BuiltKernel:
         made.append(request.without)
         if request.without and not builds:
             raise CheckFailed("undefined reference")
@@ -54,20 +56,20 @@ def test_what_counts(
 
     monkeypatch.setattr(build, "build", make)
     monkeypatch.setattr(hooks, "load", lambda: [replace(HOOK, missed=missed)])
-    monkeypatch.setattr(guesttests, "compile_tests", lambda _: {"tables": tmp_path / "tables"})
+    monkeypatch.setattr(selftests, "compile_tests", lambda _: {"tables": tmp_path / "tables"})
     monkeypatch.setattr(broken, "attempt", lambda *_: finding)
     monkeypatch.setattr(unhooked, "record", lambda *_: None)
-    tests = unhooked.run(build.Request(flavor="debug"), 2)
+    tests = unhooked.run(build.KernelRequest(flavor="debug"), 2)
     assert [(test.name, test.verdict) for test in tests] == [("unhooked a__b__c", verdict)]
     assert made[-1] == ""
     assert made.count("a__b__c") == (0 if verdict is Verdict.SKIPPED else 1)
 
 
 def test_the_table_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[proof.Section] = []
+    kept: list[proof.ResultTable] = []
     monkeypatch.setattr(proof, "record", lambda _, section: kept.append(section))
     monkeypatch.setattr(environment, "look", lambda *_: Environment())
-    unhooked.record(build.Result(ABOUT, Path(), Path(), Path(), "0", arch.X86_64), 2, [FOUND])
+    unhooked.record(build.BuiltKernel(ABOUT, Path(), Path(), Path(), "0", arch.X86_64), 2, [FOUND])
     assert kept[0].rows == (("a__b__c", "tables -t moves", "3", "not ok 1 tables.moves"),)
 
 

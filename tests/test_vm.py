@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from swathe import initramfs, vm
-from swathe.arch import X86_64
-from swathe.errors import EnvironmentLacks, VmLost
+from swathe.base.errors import EnvironmentLacks, VmLost
+from swathe.guest import initramfs, vm
+from swathe.kernel.arch import X86_64
 
 PORTS = """
 for word; do
@@ -22,7 +22,7 @@ for word; do
 	esac
 done
 """
-Boot = Callable[..., tuple[vm.Verdict, str]]
+Boot = Callable[..., tuple[vm.Exit, str]]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def boot(fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
     monkeypatch.setattr(initramfs, "make", lambda *_: tmp_path / "initramfs")
 
-    def run(body: str, timeout: float = 10) -> tuple[vm.Verdict, str]:
+    def run(body: str, timeout: float = 10) -> tuple[vm.Exit, str]:
         fake(X86_64.qemu, PORTS + body)
         machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout, target=X86_64)
         text: list[str] = []

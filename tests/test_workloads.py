@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from swathe import benches, cc, paths, rows, sections
+from swathe.base import paths
+from swathe.guest import sections
+from swathe.kernel import compiler
+from swathe.measure import benches, rows
 
 COUNTERS = paths.BUILD / "stat"
 MAIN = """\
@@ -41,7 +44,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def programs() -> dict[str, Path]:
-    return cc.programs(paths.WORKLOADS)
+    return compiler.programs(paths.WORKLOADS)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text(MAIN)
     parts = [paths.WORKLOADS / f"{name}.c" for name in ("measure", "report", "request")]
     flags = [f'-DUNMAP_STAT="{COUNTERS}"', f"-I{paths.WORKLOADS}"]
-    return cc.compile_program([source, *parts], flags)
+    return compiler.compile_program([source, *parts], flags)
 
 
 @pytest.fixture
@@ -134,7 +137,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text('#include "workload.h"\nint main(void) { check_ptes(); return 0; }\n')
     parts = [paths.WORKLOADS / f"{name}.c" for name in ("census", "request", "text")]
     flags = [f'-DSMAPS_ROLLUP="{ROLLUP}"', f"-I{paths.WORKLOADS}"]
-    return cc.compile_program([source, *parts], flags)
+    return compiler.compile_program([source, *parts], flags)
 
 
 @pytest.mark.parametrize("kind", ["AnonHugePages", "ShmemPmdMapped", "FilePmdMapped"])

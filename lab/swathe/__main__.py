@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 
-from swathe import ui
-from swathe.errors import SwatheError
+from swathe.base import ui
+from swathe.base.errors import SwatheError
 
 COMMANDS = {
     "bench": "measure reclaim, stock beside swathe, in exact instruction counts",
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"swathe.{name}")
+        module = importlib.import_module(f"swathe.cli.{name}")
         sub = commands.add_parser(
             name,
             help=summary,

@@ -4,11 +4,11 @@
 import re
 from collections.abc import Sequence
 
+from swathe.measure.rows import MAIN_METRIC
 from swathe.reporting import compare, tables
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, Line, Verdict
-from swathe.reporting.figures import Profile, Series
-from swathe.reporting.model import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
-from swathe.rows import MAIN_METRIC
+from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
+from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.reporting.figures import Profile, RecordedSeries
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
@@ -63,7 +63,7 @@ def goal_text(line: Line, by: float) -> str:
     if line.wanted() is None:
         return ""
     goal = f"goal {compare.number(line.wanted(), by)}"
-    return goal if line.verdict() is Verdict.UNMEASURED else f"{goal}: {line.verdict().value}"
+    return goal if line.verdict() is GoalVerdict.UNMEASURED else f"{goal}: {line.verdict().value}"
 
 
 def group_text(line: Line, by: float) -> str:
@@ -137,7 +137,7 @@ def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
     return Plot(f"{bench}-size-{what}", title, text, drawing)
 
 
-def series(found: Sequence[Series], title: str) -> Plot | None:
+def series(found: Sequence[RecordedSeries], title: str) -> Plot | None:
     """How something grew while a case ran."""
     order = {config: place for place, config in enumerate((PRISTINE, *DRAWN))}
     known = sorted(found, key=lambda one: order.get(one.config, len(order)))

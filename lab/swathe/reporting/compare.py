@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from swathe.goals import Goal
-from swathe.rows import MAIN_METRIC, Row
+from swathe.measure.goals import Goal
+from swathe.measure.rows import MAIN_METRIC, Row
 
 STOCK, SWATHE, NEWEST, PRISTINE = "stock", "swathe", "7.3", "pristine"
 # As columns, from left to right.
@@ -23,7 +23,7 @@ MINUS = "\N{MINUS SIGN}"
 MILLION = 1_000_000
 
 
-class Verdict(Enum):
+class GoalVerdict(Enum):
     MET = "met"
     MISSED = "missed"
     UNMEASURED = "not measured"
@@ -61,18 +61,18 @@ class Line:
         """What the newest kernel took before, where this run did not measure it."""
         return self.goal.newest if self.goal and NEWEST not in self.rows else None
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GoalVerdict:
         value = self.value(SWATHE)
         if self.goal is None or self.goal.goal is None:
-            return Verdict.NONE
+            return GoalVerdict.NONE
         if value is None:
-            return Verdict.UNMEASURED
-        return Verdict.MET if self.goal.met(value, self.value(STOCK)) else Verdict.MISSED
+            return GoalVerdict.UNMEASURED
+        return GoalVerdict.MET if self.goal.met(value, self.value(STOCK)) else GoalVerdict.MISSED
 
     def missed_by(self) -> float | None:
         """How far above a missed goal, as a fraction of it."""
         value, wanted = self.value(SWATHE), self.wanted()
-        if self.verdict() is not Verdict.MISSED or not wanted or value is None:
+        if self.verdict() is not GoalVerdict.MISSED or not wanted or value is None:
             return None
         return (value - wanted) / wanted
 
@@ -140,7 +140,7 @@ def verdict_text(line: Line) -> str:
     """The verdict in words."""
     verdict = line.verdict()
     over = line.missed_by()
-    if verdict is Verdict.NONE:
+    if verdict is GoalVerdict.NONE:
         return "\N{EM DASH}"
     if over is None:
         return str(verdict.value)

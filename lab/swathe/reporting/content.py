@@ -4,15 +4,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from swathe import benches
-from swathe.goals import Goal
+from swathe.measure import benches
+from swathe.measure.goals import Goal
+from swathe.measure.rows import MAIN_METRIC
 from swathe.reporting import charts, commands, compare, tables, threads
-from swathe.reporting.compare import NEWEST, Line, Verdict
-from swathe.reporting.figures import Figures, Profile
-from swathe.reporting.model import (
+from swathe.reporting.blocks import (
     Beside,
     Block,
     Cell,
+    Chapter,
     Column,
     Command,
     Document,
@@ -24,13 +24,13 @@ from swathe.reporting.model import (
     Pair,
     Plot,
     Plots,
-    Section,
     Table,
     Text,
     Tone,
 )
+from swathe.reporting.compare import NEWEST, GoalVerdict, Line
+from swathe.reporting.figures import Figures, Profile
 from swathe.reporting.threads import Part, Thread
-from swathe.rows import MAIN_METRIC
 
 TITLE = "Swathe: unmapping a run at a time, measured against stock Linux"
 READING = (
@@ -103,7 +103,7 @@ def when(material: Material) -> str:
     return f"Measured {span}, Swathe {of}."
 
 
-def summary(material: Material) -> Section:
+def summary(material: Material) -> Chapter:
     """One or two rows of each thread, and how many goals are met."""
     heads = ("row", "stock 6.12", "swathe", "change", "unit", "goals met")
     body = [row for each in threads.THREADS for row in summary_rows(material, each)]
@@ -121,13 +121,13 @@ def summary(material: Material) -> Section:
     plot = charts.overview(chosen)
     blocks: list[Block] = [Text(goals_met(material.lines))]
     blocks.append(Pair((table,), (Plots((plot,)),)) if plot else table)
-    return Section("summary", "At a glance", "At a glance", tuple(blocks))
+    return Chapter("summary", "At a glance", "At a glance", tuple(blocks))
 
 
 def goals_met(found: Iterable[Line]) -> str:
     """All verdicts in one sentence."""
     verdicts = [line.verdict() for line in found]
-    met, missed = verdicts.count(Verdict.MET), verdicts.count(Verdict.MISSED)
+    met, missed = verdicts.count(GoalVerdict.MET), verdicts.count(GoalVerdict.MISSED)
     if not met + missed:
         return "None of the goals was measured in this run."
     return f"Of {met + missed} goals measured, {met} are met and {missed} are missed."
@@ -157,11 +157,11 @@ def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell, ...]]
 
 def met_of(found: Iterable[Line]) -> str:
     verdicts = [line.verdict() for line in found]
-    met, missed = verdicts.count(Verdict.MET), verdicts.count(Verdict.MISSED)
+    met, missed = verdicts.count(GoalVerdict.MET), verdicts.count(GoalVerdict.MISSED)
     return f"{met} of {met + missed}" if met + missed else "none measured"
 
 
-def thread(material: Material, each: Thread) -> Section:
+def thread(material: Material, each: Thread) -> Chapter:
     """The thread's own figures beside the first of our tables, then everything else."""
     blocks: list[Block] = []
     for index, part in enumerate(each.parts):
@@ -171,7 +171,7 @@ def thread(material: Material, each: Thread) -> Section:
             blocks += [Beside(each.quote, tuple(found[:cut])), *found[cut:]]
         else:
             blocks += found
-    return Section(
+    return Chapter(
         each.key.lower(), f"{each.key} {each.title}", f"{each.key} {each.short}", tuple(blocks)
     )
 
@@ -187,11 +187,11 @@ def first_table(blocks: Sequence[Block]) -> int:
     return len(blocks)
 
 
-def unthreaded(material: Material) -> Section | None:
+def unthreaded(material: Material) -> Chapter | None:
     """Benches that no thread is about."""
     names = [name for name in material.figures.benches() if name not in threads.known()]
     blocks = [block for name in names for block in part_blocks(material, threads.unthreaded(name))]
-    return Section("others", "Other benches", "Other benches", tuple(blocks)) if blocks else None
+    return Chapter("others", "Other benches", "Other benches", tuple(blocks)) if blocks else None
 
 
 def part_blocks(material: Material, part: Part) -> list[Block]:
@@ -404,7 +404,7 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
             )
 
 
-def environment(material: Material) -> Section:
+def environment(material: Material) -> Chapter:
     """What all runs have in common, and a line for each with what they have not."""
     found = origins(material.figures)
     names = dict.fromkeys([*FIRST, *LABELS, *(name for one in found for name in one.environment)])
@@ -417,7 +417,7 @@ def environment(material: Material) -> Section:
     blocks += [shared_table(shared), origins_table(found, different)]
     for run in material.figures.runs:
         blocks += [Note(f"Skipped: {reason}.") for reason in run.skipped]
-    return Section("environment", "Environment", "Environment", tuple(blocks))
+    return Chapter("environment", "Environment", "Environment", tuple(blocks))
 
 
 MIXED = (
@@ -489,11 +489,11 @@ def covered(figures: Figures, index: int) -> str:
     return ", ".join(names)
 
 
-def reading() -> Section:
-    return Section("reading", "How to read the figures", "How to read", tuple(map(Text, READING)))
+def reading() -> Chapter:
+    return Chapter("reading", "How to read the figures", "How to read", tuple(map(Text, READING)))
 
 
-def excluded(material: Material) -> Section:
+def excluded(material: Material) -> Chapter:
     """What each bench's figures leave out."""
     names = [name for name in material.figures.benches() if summary_of(name)]
     known = {bench.name: bench.excludes for bench in benches.BENCHES}
@@ -501,4 +501,4 @@ def excluded(material: Material) -> Section:
     heads = (Column("bench", numeric=False), Column("not included", numeric=False))
     made = Table("Left out of the figures, bench by bench", heads, rows)
     text = Text(f"In all of them: {benches.ALWAYS_EXCLUDED}.")
-    return Section("excluded", "What is not included", "Not included", (made, text))
+    return Chapter("excluded", "What is not included", "Not included", (made, text))

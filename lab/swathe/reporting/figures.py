@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from swathe.benches import BENCHES
-from swathe.regions import Counts
+from swathe.measure.benches import BENCHES
+from swathe.measure.calltree import Counts
+from swathe.measure.rows import Row
 from swathe.reporting import commands
-from swathe.rows import Row
 
 SWITCHED = ("stock", "swathe")
 TOTAL = "total"
@@ -28,7 +28,7 @@ class Malformed(ValueError):
 
 
 @dataclass(frozen=True)
-class Series:
+class RecordedSeries:
     """One curve: how something grew while a case ran."""
 
     bench: str
@@ -47,7 +47,7 @@ class Run:
     source: str
     environment: Mapping[str, str]
     rows: tuple[Row, ...]
-    series: tuple[Series, ...] = ()
+    series: tuple[RecordedSeries, ...] = ()
     skipped: tuple[str, ...] = ()
 
     @property
@@ -89,7 +89,7 @@ class Figures:
 
     runs: tuple[Run, ...] = ()
     rows: tuple[Row, ...] = ()
-    series: tuple[Series, ...] = ()
+    series: tuple[RecordedSeries, ...] = ()
     profiles: tuple[Profile, ...] = ()
     origins: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -127,14 +127,14 @@ def read_row(data: Mapping[str, Any]) -> Row:
     return row
 
 
-def read_series(data: Mapping[str, Any]) -> Series:
-    one = made(Series, data, "a series")
+def read_series(data: Mapping[str, Any]) -> RecordedSeries:
+    one = made(RecordedSeries, data, "a series")
     try:
         points = tuple((float(x), float(y)) for x, y in one.points)
     except (TypeError, ValueError) as error:
         raise Malformed(f"the series {one.bench} {one.case} has a point that is none") from error
     names = (one.bench, one.case, one.config, one.series)
-    return Series(*names, points, str(one.x_unit), str(one.y_unit))
+    return RecordedSeries(*names, points, str(one.x_unit), str(one.y_unit))
 
 
 def read_environment(data: Mapping[str, Any]) -> dict[str, str]:
@@ -258,11 +258,11 @@ def choose(runs: Sequence[Run]) -> dict[tuple[str, str, str], int]:
     return chosen
 
 
-def newest_series(runs: Sequence[Run]) -> tuple[Series, ...]:
+def newest_series(runs: Sequence[Run]) -> tuple[RecordedSeries, ...]:
     """All curves of a case from the newest run that has any."""
-    found: dict[tuple[str, str, str], list[Series]] = {}
+    found: dict[tuple[str, str, str], list[RecordedSeries]] = {}
     for run in runs:
-        here: dict[tuple[str, str, str], list[Series]] = {}
+        here: dict[tuple[str, str, str], list[RecordedSeries]] = {}
         for one in run.series:
             here.setdefault((one.bench, one.case, one.series), []).append(one)
         found = {**here, **found}

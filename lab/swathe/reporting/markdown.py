@@ -4,10 +4,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from swathe.reporting.model import (
+from swathe.reporting.blocks import (
     Beside,
     Block,
     Cell,
+    Chapter,
     Command,
     Document,
     Folded,
@@ -18,7 +19,6 @@ from swathe.reporting.model import (
     Pair,
     Plots,
     Quote,
-    Section,
     Table,
     Text,
 )
@@ -44,7 +44,7 @@ def anchor(title: str) -> str:
     return kept.replace(" ", "-")
 
 
-def section_blocks(section: Section, files: Mapping[str, str]) -> Iterator[str]:
+def section_blocks(section: Chapter, files: Mapping[str, str]) -> Iterator[str]:
     yield f"## {escaped(section.title)}"
     for block in section.blocks:
         yield from rendered(block, files)

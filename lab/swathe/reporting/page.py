@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from swathe.reporting.model import Block, Document, Table
+from swathe.reporting.blocks import Block, Document, Table
 
 HERE = Path(__file__).parent
 LONGEST_PINNED = 20

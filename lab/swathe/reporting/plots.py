@@ -8,7 +8,7 @@ import io
 import os
 from collections.abc import Sequence
 
-from swathe.paths import BUILD
+from swathe.base.paths import BUILD
 
 # Its font cache is generated, too.
 os.environ.setdefault("MPLCONFIGDIR", str(BUILD / "cache" / "matplotlib"))
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from swathe.reporting import compare
-from swathe.reporting.model import BarGroup, Bars, Lines, Plot, Stack
+from swathe.reporting.blocks import BarGroup, Bars, Lines, Plot, Stack
 from swathe.reporting.svg import FAINT, FILLS, GRID, INK, LAYERS, PAPER, STROKES
 
 WIDTH = 360

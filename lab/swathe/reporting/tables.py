@@ -4,16 +4,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from swathe.regions import Counts
+from swathe.measure.calltree import Counts
 from swathe.reporting import compare
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, Line, Verdict
+from swathe.reporting.blocks import Cell, Column, Layer, Table, Tone
+from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
 from swathe.reporting.figures import TOTAL, UNMAP_PATH, WRITING, Profile
-from swathe.reporting.model import Cell, Column, Layer, Table, Tone
 
 PAGES = "pages"
 TOP = 10
 SHOWN = 16
-TONES = {Verdict.MET: Tone.GOOD, Verdict.MISSED: Tone.BAD}
+TONES = {GoalVerdict.MET: Tone.GOOD, GoalVerdict.MISSED: Tone.BAD}
 EVENT_NAMES = {
     "atomics": "locked instructions",
     "tlb_single": "TLB, one entry",

@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from swathe.measure.rows import MAIN_METRIC
 from swathe.reporting import quotes
-from swathe.reporting.model import Quote
-from swathe.rows import MAIN_METRIC
+from swathe.reporting.blocks import Quote
 
 METRICS = {
     "split_deferred": "Folios queued for deferred split",

@@ -7,12 +7,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from swathe import goals
-from swathe.paths import write_atomically
-from swathe.regions import Counts
+from swathe.base.paths import write_atomically
+from swathe.measure import goals
+from swathe.measure.calltree import Counts
 from swathe.reporting import commands, content, markdown, page, plots, svg
+from swathe.reporting.blocks import Document
 from swathe.reporting.figures import Figures, Profile, ProfileConfig, Run, plain
-from swathe.reporting.model import Document
 
 # Functions below this share of every config's instructions are recorded as one.
 NEGLIGIBLE = 0.001

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where things are. Everything generated is below build/."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = Path(os.environ.get("SWATHE_BUILD", ROOT / "build"))
+
+OVERLAY = ROOT / "kernel"
+HOOKS = ROOT / "hooks"
+CONFIGS = ROOT / "configs"
+WORKLOADS = ROOT / "workloads"
+RECORDED = ROOT / "docs" / "results"
+GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
+GUEST_POWERCUT = ROOT / "lab" / "guest" / "powercut.c"
+SELFTESTS = Path("tools/testing/selftests/unmap")
+
+
+def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Write under a temporary name, then rename: a hard link to the old file keeps its content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        Path(name).chmod(mode)
+        Path(name).rename(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
+    """Write only what differs, so that make rebuilds only what must be."""
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    write_atomically(path, data, mode)
+    return True
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """One swathe at a time works on the thing called name."""
+    path = BUILD / "lock" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another swathe that works on {name}", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def scratch(prefix: str) -> Iterator[Path]:
+    """A temporary directory below build/, on the same file system as what it becomes."""
+    parent = BUILD / "tmp"
+    parent.mkdir(parents=True, exist_ok=True)
+    sweep(parent)
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}.{os.getpid()}.", dir=parent) as name:
+        yield Path(name)
+
+
+def sweep(parent: Path) -> None:
+    """Remove what processes left behind that were killed; the name tells whose it was."""
+    for path in parent.iterdir():
+        owner = path.name.split(".")[1] if path.name.count(".") >= 2 else ""
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(path, ignore_errors=True)

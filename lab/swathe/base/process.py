@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run other programs: always as a list, with a time limit, and echoed."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from swathe.base import ui
+from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.paths import BUILD
+
+LOG = BUILD / "log" / "swathe.log"
+SHORT = 100
+NO_SPACE = "No space left on device"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a program ended, and all it printed."""
+
+    status: int
+    output: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == 0
+
+
+def echo(argv: Sequence[str]) -> None:
+    """The whole command to the log, its beginning to the screen."""
+    line = shlex.join(argv)
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    with LOG.open("a") as log:
+        log.write(f"$ {line}\n")
+    short = line.replace(f"{BUILD}/", "")
+    ui.remark("$ " + (short if len(short) <= SHORT else short[: SHORT - 1] + "…"))
+
+
+def missing(program: str) -> EnvironmentLacks:
+    """The error for a program that is not installed."""
+    return EnvironmentLacks(f"{program} is not installed; ./swathe installs it when run as root")
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout: float = 600,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    quiet: bool = False,
+    stdout: IO[bytes] | None = None,
+) -> Done:
+    """Run to the end and return status and output; never raises for a status.
+
+    With stdout, that file gets what the program prints, and output is its stderr.
+    """
+    if not quiet:
+        echo(argv)
+    try:
+        done = subprocess.run(
+            argv,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout or subprocess.PIPE,
+            stderr=subprocess.PIPE if stdout else subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise missing(argv[0]) from error
+    except subprocess.TimeoutExpired as error:
+        raise CheckFailed(f"{argv[0]} did not end within {timeout:.0f} s") from error
+    output = done.stderr if stdout else done.stdout
+    return Done(done.returncode, output.decode(errors="replace"))
+
+
+def check(argv: Sequence[str], what: str, *, timeout: float = 600, cwd: Path | None = None) -> str:
+    """Run what must succeed; the error says what was being done and its last line."""
+    done = run(argv, timeout=timeout, cwd=cwd)
+    if done.ok:
+        return done.output
+    if NO_SPACE in done.output:
+        raise EnvironmentLacks(f"the disk is full: {what}")
+    raise CheckFailed(f"{what} failed: {last_line(done.output) or f'status {done.status}'}")
+
+
+def last_line(text: str) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def stream(
+    argv: Sequence[str], log: Path, on_line: Callable[[str], None], env: Mapping[str, str]
+) -> int:
+    """Run a long program: every line goes to the log and to on_line as it comes."""
+    echo(argv)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        log.open("w", buffering=1) as file,
+        subprocess.Popen(
+            argv,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as child,
+    ):
+        assert child.stdout is not None
+        try:
+            for line in child.stdout:
+                file.write(line)
+                on_line(line)
+        except BaseException:
+            child.terminate()
+            raise
+        return child.wait()

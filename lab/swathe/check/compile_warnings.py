@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compile mm/unmap, and the stock files that hooks change, in one configuration.
+
+What counts is a warning, at W=1, in a file of ours or in a function that a hook changes.
+Warnings elsewhere are stock's own; they are counted, and no more.
+"""
+
+import lzma
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import parallel, process
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import BUILD, locked, scratch, write_atomically
+from swathe.kernel import apt, build, compiler, config, source
+from swathe.kernel.hooks import Hook, by_file
+from swathe.kernel.source import Source
+
+DEBIAN = "debian:"
+TABLES = "CONFIG_UNMAP_TABLES"
+# Debugging information takes time and changes no warning; -Werror would end at stock's.
+ALWAYS = ("CONFIG_DEBUG_INFO_NONE=y", "# CONFIG_WERROR is not set")
+OURS = ("mm/unmap/", "include/linux/unmap.h")
+OWN_DIRECTORY = "mm/unmap/"
+RENAMED = "stock_"
+CLEAN = ".swathe-clean"
+# The hook that renames the function cannot change the comment before it.
+KNOWN = re.compile(r"expecting prototype for (\w+)\(\)\. Prototype was for stock_\1\(\) instead")
+# Also of kernel-doc, Kconfig ("file:12:warning: ...") and objtool ("file.o: warning: ...").
+COMPLAINT = re.compile(
+    r"^(?P<path>[^\s:]+)(?::\d+(?P<column>:\d+)?)?: ?(?:warning|error|fatal error): ?(?P<said>.*)$"
+)
+FUNCTION = re.compile(r"^(?P<path>[^\s:]+): (?:In function '(?P<name>\w+)'|At top level)")
+NAMED = re.compile(r"'(?:[\w *]*[ *])?(\w+)|(\w+)\(\)")
+# kbuild resets LC_ALL: the compiler's quotes are those of the user's language.
+QUOTES = str.maketrans("‘’", "''")
+CONDITION = re.compile(r"\$\((CONFIG_\w+)\)")
+
+
+@dataclass(frozen=True)
+class Cross:
+    """How kernels are compiled for an architecture."""
+
+    make: tuple[str, ...]
+    packages: tuple[str, ...]
+    debian: str = ""
+
+    @property
+    def compiler(self) -> str:
+        prefix = [word.partition("=")[2] for word in self.make if word.startswith("CROSS_COMPILE=")]
+        return f"{prefix[0] if prefix else ''}{compiler.NATIVE}"
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One configuration to compile in; tables: with them, without them, or as it comes."""
+
+    name: str
+    cross: Cross
+    start: str
+    options: tuple[str, ...] = ()
+    tables: bool | None = None
+    targets: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, no tables" if self.tables is False else self.name
+
+    @property
+    def directory(self) -> str:
+        return f"{self.name}-no-tables" if self.tables is False else self.name
+
+    def fragment(self) -> str:
+        """What is asked for besides what it begins with."""
+        lines = list(ALWAYS)
+        if self.tables is not None:
+            # It has a prompt for experts only; those who can build it without are such.
+            lines += ["CONFIG_EXPERT=y", config_line(TABLES, self.tables)]
+        ours = [] if config_line("CONFIG_UNMAP", False) in self.options else ["CONFIG_UNMAP=y"]
+        return "\n".join([*lines, *ours, *self.options, ""])
+
+
+def config_line(name: str, on: bool) -> str:
+    return f"{name}=y" if on else f"# {name} is not set"
+
+
+def debian_file(name: str, architecture: str, found: Source, kernel: str) -> bytes:
+    """One of the distribution's own configuration files, fetched once for a kernel."""
+    kept = BUILD / "cache" / "configs" / found.key / name
+    with locked("configs"):
+        if not kept.is_file():
+            fetch_debian(f"linux-config-{kernel}", architecture, kernel, kept.parent)
+    if not kept.is_file():
+        raise CheckFailed(f"linux-config-{kernel} has no configuration {name}")
+    return kept.read_bytes()
+
+
+def fetch_debian(package: str, architecture: str, kernel: str, home: Path) -> None:
+    """Unpack all configurations of the package."""
+    with scratch("configs") as directory:
+        native = process.run(["dpkg", "--print-architecture"], quiet=True).output.strip()
+        if architecture == native:
+            deb = apt.fetch(package, source.SUITES[kernel], directory)
+        else:
+            deb = apt.fetch_foreign(package, architecture, directory)
+        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+        for path in directory.glob("usr/src/linux-config-*/config.*.xz"):
+            name = path.name.removeprefix("config.").removesuffix(".xz")
+            write_atomically(home / name, lzma.decompress(path.read_bytes()))
+
+
+def begin(job: Compilation, make: Sequence[str], out: Path, found: Source, kernel: str) -> None:
+    """out/.config as the configuration begins."""
+    if job.start.startswith(DEBIAN):
+        name = job.start.removeprefix(DEBIAN)
+        write_atomically(out / ".config", debian_file(name, job.cross.debian, found, kernel))
+    else:
+        process.check([*make, job.start], f"make {job.start}")
+
+
+def configure(
+    job: Compilation, make: Sequence[str], tree: Path, out: Path, found: Source, kernel: str
+) -> None:
+    """Make out/.config unless it is up to date; requests that are not met are named."""
+    fragment = out / f"{job.directory}.config"
+    out.mkdir(parents=True, exist_ok=True)
+    done = out / ".swathe-config"
+    write_atomically(fragment, job.fragment().encode())
+    want = f"{job.start} {config.stamp(tree, [fragment])}"
+    if (out / ".config").is_file() and done.is_file() and done.read_text() == want:
+        return
+    done.unlink(missing_ok=True)
+    begin(job, make, out, found, kernel)
+    config.settle(list(make), tree, out, [fragment])
+    write_atomically(done, want.encode())
+
+
+def configured(path: str, makefile: str, options: Mapping[str, str]) -> bool:
+    """Whether a file of mm/ is compiled at all; makefile is mm/Makefile."""
+    name = Path(path).with_suffix(".o").name
+    for line in makefile.replace("\\\n", " ").splitlines():
+        if name in line.partition("=")[2].split() and (found := CONDITION.search(line)):
+            return options.get(found[1], "n") != "n"
+    return True
+
+
+def targets(
+    job: Compilation, hooks: Sequence[Hook], makefile: str, options: Mapping[str, str]
+) -> list[str]:
+    """What make is asked for: hooked files that this configuration has, and ours."""
+    sources = [path for path in by_file(list(hooks)) if path.endswith(".c")]
+    objects = [
+        str(Path(path).with_suffix(".o"))
+        for path in sources if configured(path, makefile, options)
+    ]  # fmt: skip
+    ours = [OWN_DIRECTORY] if options.get("CONFIG_UNMAP") == "y" else []
+    return [*ours, *objects, *job.targets]
+
+
+def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
+    """The warnings about what is ours, each once."""
+    changed = {path: {name for hook in chosen for name in hook.functions}
+               for path, chosen in by_file(list(hooks)).items()}  # fmt: skip
+    ours: dict[str, None] = {}
+    inside: dict[str, str] = {}
+    for line in log.replace(f"{tree}/", "").translate(QUOTES).splitlines():
+        if match := FUNCTION.match(line):
+            inside[match["path"]] = match["name"] or ""
+        elif (match := COMPLAINT.match(line)) and not KNOWN.search(line):
+            path = match["path"]
+            # Only the compiler tells columns, and in which function it is.
+            names = [inside.get(path, "") if match["column"] else "", *named(match["said"])]
+            if path.startswith(OURS) or concerns(names, changed.get(source_of(path))):
+                ours[line] = None
+    return list(ours)
+
+
+def named(said: str) -> list[str]:
+    """The names that a warning's text is about."""
+    return [quoted or called for quoted, called in NAMED.findall(said)]
+
+
+def source_of(path: str) -> str:
+    """objtool names objects."""
+    return f"{path[:-2]}.c" if path.endswith(".o") else path
+
+
+def concerns(names: Iterable[str], hooked: set[str] | None) -> bool:
+    """Whether a warning that names these, in a stock file, is about what a hook did there."""
+    return hooked is not None and any(n in hooked or n.startswith(RENAMED) for n in names)
+
+
+def compile_in(
+    job: Compilation, tree: Path, found: Source, kernel: str, hooks: Sequence[Hook]
+) -> list[str]:
+    """Bring one configuration's objects up to date; the warnings about what is ours."""
+    apt.need(job.cross.packages)
+    out = BUILD / "out" / f"{found.key}-compiled-{job.directory}"
+    make = ["make", "-C", str(tree), f"O={out}", f"-j{parallel.processors()}", *job.cross.make]
+    with locked(out.name):
+        configure(job, make, tree, out, found, kernel)
+        options = config.parse((out / ".config").read_text())
+        wanted = targets(job, hooks, (tree / "mm" / "Makefile").read_text(), options)
+        return make_objects([*make, "W=1", *wanted], tree, out, hooks)
+
+
+def make_objects(make: Sequence[str], tree: Path, out: Path, hooks: Sequence[Hook]) -> list[str]:
+    """Run make. A warning is said once, when a file is compiled: until there is none, all are."""
+    clean, log = out / CLEAN, BUILD / "log" / f"{out.name}.log"
+    if not clean.is_file():
+        for path in (out / "mm").rglob("*.o"):
+            path.unlink()
+    clean.unlink(missing_ok=True)
+    status = process.stream(make, log, lambda _: None, build.REPRODUCIBLE)
+    warnings = read(log.read_text(errors="replace"), tree, hooks)
+    if status and not warnings:
+        raise build.build_failure(log)
+    if not warnings:
+        write_atomically(clean, b"")
+    return warnings

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""In which configurations mm/unmap compiles without a warning, and its tests pass.
+
+configurations.toml lists them. Some are only compiled: distributions', other architectures,
+with and without page tables given back. Others are debug kernels with one thing otherwise,
+which are built and booted, and all tests are run in them.
+"""
+
+import json
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from swathe.base import ui, verdicts
+from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.paths import BUILD, RECORDED, locked, write_atomically
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import compile_warnings, proof, selftests
+from swathe.check.compile_warnings import Compilation, Cross
+from swathe.guest import environment
+from swathe.kernel import config, hooks, source, tree
+from swathe.kernel.hooks import Hook
+from swathe.kernel.source import Source
+
+PART = "configs"
+FILE = Path(__file__).with_name("configurations.toml")
+RESULTS = BUILD / "results"
+COMPILED, BOOTED = "compiled", "booted"
+BOTH = "both"
+HEADER = ("configuration", "was", "verdict", "seconds", "what it has", "swathe")
+# What is said about a configuration, and the tests that it was.
+Outcome = tuple[str, list[Test]]
+
+
+@dataclass(frozen=True)
+class CompiledEntry:
+    """A configuration that is compiled in, as configurations.toml has it."""
+
+    name: str
+    arch: str
+    start: str
+    why: str
+    options: tuple[str, ...] = ()
+    tables: str = ""
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A configuration that is booted: its fragment is configs/variants/NAME.config."""
+
+    name: str
+    why: str
+    cpus: int = 0
+
+
+@dataclass(frozen=True)
+class Configurations:
+    """The whole of configurations.toml."""
+
+    arches: dict[str, Cross]
+    compiled: tuple[CompiledEntry, ...]
+    booted: tuple[Variant, ...]
+
+    def names(self) -> list[str]:
+        """What can be named on the command line beside the part itself."""
+        single = [*(item.name for item in self.compiled), *(item.name for item in self.booted)]
+        return [f"{PART}/{name}" for name in (COMPILED, BOOTED, *single)]
+
+    def chosen(self, names: Iterable[str]) -> "Configurations":
+        """What names mean: the part, one of its lists, or single configurations."""
+        wanted = set(names)
+
+        def of(kind: str, name: str) -> bool:
+            return bool(wanted & {PART, f"{PART}/{kind}", f"{PART}/{name}"})
+
+        return Configurations(
+            self.arches,
+            tuple(item for item in self.compiled if of(COMPILED, item.name)),
+            tuple(item for item in self.booted if of(BOOTED, item.name)),
+        )
+
+
+@dataclass(frozen=True)
+class ConfigurationsRequest:
+    """guest: how what is booted is booted, all its tests included."""
+
+    catalogue: Configurations
+    guest: selftests.SelftestRequest
+    keep: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self.catalogue.compiled or self.catalogue.booted)
+
+
+@dataclass(frozen=True)
+class ConfigurationRow:
+    """How one configuration fared. commit: which swathe that was."""
+
+    name: str
+    kind: str
+    why: str
+    good: bool
+    said: str
+    seconds: float
+    commit: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        verdict = self.said if self.good else f"FAILED: {self.said}"
+        seconds = f"{self.seconds:.0f}"
+        return (self.name, self.kind, verdict, seconds, self.why, self.commit)
+
+
+def parse(text: str) -> Configurations:
+    """Unknown keys are errors: a misspelt one would do nothing."""
+    content = tomllib.loads(text)
+    arches = {name: Cross(**lists(said)) for name, said in content["arch"].items()}
+    entries = tuple(CompiledEntry(**lists(said)) for said in content[COMPILED])
+    variants = tuple(Variant(**said) for said in content[BOOTED])
+    names = [*(item.name for item in entries), *(item.name for item in variants)]
+    for name in names:
+        if names.count(name) != 1 or name in (COMPILED, BOOTED):
+            raise ValueError(f"{FILE.name}: the name {name!r} is taken")
+    for entry in entries:
+        if entry.arch not in arches or entry.tables not in ("", BOTH):
+            raise ValueError(f"{FILE.name}: {entry.name}: no such arch, or tables is not {BOTH!r}")
+    if missing := {item.name for item in variants} - set(config.variants()):
+        raise ValueError(f"{FILE.name}: configs/variants has no {', '.join(sorted(missing))}")
+    return Configurations(arches, entries, variants)
+
+
+def lists(said: dict[str, Any]) -> dict[str, Any]:
+    """TOML's arrays as tuples."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
+
+
+def load() -> Configurations:
+    return parse(FILE.read_text())
+
+
+def jobs(entry: CompiledEntry, cross: Cross) -> list[Compilation]:
+    """One configuration, or two: with page tables given back and without."""
+    job = Compilation(entry.name, cross, entry.start, entry.options, None, entry.targets)
+    if entry.tables != BOTH:
+        return [job]
+    return [replace(job, tables=True), replace(job, tables=False)]
+
+
+def run(request: ConfigurationsRequest) -> list[Test]:
+    """First what is compiled, then what is booted; each is recorded when it is known."""
+    kernel = request.guest.kernel
+    got = source.get(kernel.kernel, kernel.source)
+    rows: list[ConfigurationRow] = []
+    found: list[Test] = []
+    for row, tests in chain(compile_all(request, got), boot_all(request)):
+        record(str(got.version), [row], request.keep)
+        rows.append(row)
+        found += tests
+    ui.out.print(table(rows))
+    ui.note(f"results: {files(str(got.version), request.keep)[-1].with_suffix('.md')}")
+    return found
+
+
+def timed(
+    name: str, kind: str, why: str, attempt: Callable[[], Outcome]
+) -> tuple[ConfigurationRow, list[Test]]:
+    """One configuration; that one fails is no reason not to try the others."""
+    ui.note(f"{kind}: {name}")
+    began = time.monotonic()
+    try:
+        said, tests = attempt()
+    except (CheckFailed, VmLost) as error:
+        said = str(error).split(";")[0]  # then comes a path, which is nobody else's
+        tests = [Test(f"{PART} {name}", Verdict.FAILED, str(error))]
+    good = all(test.verdict is not Verdict.FAILED for test in tests)
+    return ConfigurationRow(
+        name, kind, why, good, said, time.monotonic() - began, environment.commit()
+    ), tests
+
+
+def compile_all(
+    request: ConfigurationsRequest, got: Source
+) -> Iterator[tuple[ConfigurationRow, list[Test]]]:
+    """All of them in one tree, with its hooks."""
+    entries = request.catalogue.compiled
+    if not entries:
+        return
+    prepared = tree.prepare(got)
+    chosen = hooks.fitting(hooks.load(), got.version)
+    kernel = request.guest.kernel.kernel
+    for entry in entries:
+        for job in jobs(entry, request.catalogue.arches[entry.arch]):
+            attempt = partial(compile_one, job, prepared.path, got, kernel, chosen)
+            yield timed(job.label, COMPILED, entry.why, attempt)
+
+
+def compile_one(
+    job: Compilation, prepared: Path, got: Source, kernel: str, chosen: Sequence[Hook]
+) -> Outcome:
+    warnings = compile_warnings.compile_in(job, prepared, got, kernel, chosen)
+    name = f"{PART} {job.label}"
+    if not warnings:
+        return "no warning", [Test(name, Verdict.PASSED)]
+    plural = "" if len(warnings) == 1 else "s"
+    return f"{len(warnings)} warning{plural}", [
+        Test(name, Verdict.FAILED, text) for text in warnings
+    ]
+
+
+def boot_all(request: ConfigurationsRequest) -> Iterator[tuple[ConfigurationRow, list[Test]]]:
+    for variant in request.catalogue.booted:
+        yield timed(variant.name, BOOTED, variant.why, partial(boot, request, variant))
+
+
+def boot(request: ConfigurationsRequest, variant: Variant) -> Outcome:
+    """Build that kernel, and run all there is in it."""
+    guest = replace(
+        request.guest, kernel=replace(request.guest.kernel, variant=variant.name),
+        cpus=variant.cpus or request.guest.cpus,
+    )  # fmt: skip
+    tests = selftests.run(guest)
+    named = [replace(test, name=f"{PART} {variant.name}: {test.name}") for test in tests]
+    return str(verdicts.count(tests)), named
+
+
+def table(rows: Sequence[ConfigurationRow]) -> Table:
+    """What was compiled and booted, and how that went."""
+    made = Table(box=box.SIMPLE_HEAD)
+    for head in HEADER[:-1]:
+        made.add_column(head, justify="right" if head == "seconds" else "left")
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row.cells()[:-1]))
+    return made
+
+
+def order(catalogue: Configurations) -> list[tuple[str, str]]:
+    """Kind and name of every row there can be."""
+    labels = [
+        job.label for entry in catalogue.compiled
+        for job in jobs(entry, catalogue.arches[entry.arch])
+    ]  # fmt: skip
+    return [
+        *((COMPILED, label) for label in labels),
+        *((BOOTED, variant.name) for variant in catalogue.booted),
+    ]
+
+
+def record(version: str, rows: Sequence[ConfigurationRow], keep: bool) -> None:
+    """In build/results; with keep, where results are kept for good, too.
+
+    What was not tried now stays as it was found earlier.
+    """
+    for path in files(version, keep):
+        with locked(path.stem):
+            known = {(row.kind, row.name): row for row in [*earlier(path), *rows]}
+            kept = [known[key] for key in order(load()) if key in known]
+            write_atomically(path, f"{json.dumps([asdict(r) for r in kept], indent=1)}\n".encode())
+            write_atomically(path.with_suffix(".md"), markdown(version, kept).encode())
+
+
+def files(version: str, keep: bool) -> list[Path]:
+    """Where results are."""
+    return [home / f"{PART}-{version}.json" for home in [RESULTS, *([RECORDED] if keep else [])]]
+
+
+def earlier(path: Path) -> list[ConfigurationRow]:
+    return (
+        [ConfigurationRow(**said) for said in json.loads(path.read_text())]
+        if path.is_file()
+        else []
+    )
+
+
+def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
+    head = (
+        f"{proof.SPDX}\n# Configurations, Linux {version}\n\n"
+        "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
+        "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
+        "KUnit and all system-call tests pass. Seconds on a machine that did other things, too.\n"
+    )
+    return f"{head}\n{proof.markdown(HEADER, tuple(row.cells() for row in rows))}\n"

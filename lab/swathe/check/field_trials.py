@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Does swathe-proof find what it is for? In guests: kernels broken on purpose, and one that is not.
+
+A guest has no caches of upper page tables, so that a missing flush of those (table_flush)
+cannot be found here; what would be seen of it is done by the program itself (--spoil).
+"""
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import parallel, ui
+from swathe.base.errors import VmLost
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import field_program
+from swathe.guest import initramfs, sections, vm
+from swathe.kernel import build
+
+PART = "field"
+SECONDS = 10
+# What is broken is looked for until it is found.
+PATIENCE = 120
+BOOT_LIMIT = 300
+WRONG = re.compile(r"^verdict: WRONG \((.*?)\): (.*)$", re.MULTILINE)
+QUIET = "verdict: nothing was wrong"
+SABOTAGE = "/sys/module/unmap/parameters/sabotage"
+# The kernel's own checks are not to end the machine before the program has seen anything.
+BOOT = f"{vm.STEADY} panic_on_warn=0"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run: how the kernel is broken, or what the program does wrong; who is to find it."""
+
+    name: str
+    finders: tuple[str, ...] = ()
+    sabotage: str = ""
+    spoil: str = ""
+    teams: str = ""
+
+    @property
+    def seconds(self) -> int:
+        return PATIENCE if self.finders else SECONDS
+
+
+def broken(way: str, *finders: str) -> Trial:
+    return Trial(way, finders, sabotage=way)
+
+
+def spoiled(what: str, finder: str) -> Trial:
+    return Trial(f"spoiled-{what}", (finder,), spoil=what)
+
+
+MEMORY = ("anonymous", "tmpfs", "disk", "walk")
+PRIVATE = ("anonymous", "walk")
+LOG = "the kernel's log"
+# Each a guest: what damages no more than the program's own data can be done in one.
+GUESTS = (
+    (
+        Trial("none"),
+        *(spoiled(what, "walk") for what in ("trap", "canary", "table")),
+        spoiled("stamp", "anonymous"),
+        broken("dirty", "tmpfs"),
+        broken("redirty", "anonymous"),
+    ),
+    (broken("flush", *MEMORY),),
+    # Files with pages that nobody finds any more end this machine before anything is printed.
+    (Trial("table_full", (*PRIVATE, LOG), sabotage="table_full", teams=",".join(PRIVATE)),),
+)
+# Somebody has to fill a table again while it is given back: that is held open.
+WINDOWS = {"table_full": 1000}
+
+
+def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
+    """As many guests side by side as there are processors."""
+    built = build.build(kernel)
+    program = field_program.compile_proof(built.target)
+    ui.note(f"swathe-proof in Linux {built.version} ({kernel.flavor}), seed {seed}")
+    memory = vm.mebibytes(vm.Machine.memory) << 20
+
+    def task(trials: Sequence[Trial]) -> parallel.Task[list[Test]]:
+        return parallel.Task(
+            lambda stop: attempt(built, program, trials, seed, cpus, stop),
+            cost=len(trials), memory=memory,
+        )  # fmt: skip
+
+    found = parallel.run([task(trials) for trials in GUESTS], parallel.processors())
+    return [test for tests in found for test in tests]
+
+
+def attempt(
+    built: build.BuiltKernel,
+    program: Path,
+    trials: Sequence[Trial],
+    seed: int,
+    cpus: int,
+    stop: threading.Event,
+) -> list[Test]:
+    """One boot, and what the program said in each run."""
+    machine = vm.Machine(
+        built.image, built.out, cpus, exact=False, boot=BOOT,
+        timeout=BOOT_LIMIT + 2 * sum(trial.seconds for trial in trials), target=built.target,
+    )  # fmt: skip
+    text: list[str] = []
+    lost = ""
+    try:
+        vm.boot(machine, job(program, trials, seed), f"field-{trials[0].name}", text.append, stop)
+    except VmLost as error:
+        lost = str(error)
+    reports = {section.words[0]: section for section in sections.parse("".join(text))}
+    tests = [judge(trial, reports.get(trial.name), lost) for trial in trials]
+    for trial, test in zip(trials, tests, strict=True):
+        ui.note(f"  {trial.name}: {test.detail}")
+    return tests
+
+
+def job(program: Path, trials: Sequence[Trial], seed: int) -> initramfs.Job:
+    lines = [line for trial in trials for line in guest_lines(trial, seed)]
+    return initramfs.Job(
+        ["/bin/sh", "/field.sh"],
+        {"/bin/swathe-proof": program},
+        {"/field.sh": sections.script(lines)},
+    )
+
+
+def guest_lines(trial: Trial, seed: int) -> list[str]:
+    """The kernel is broken while the program runs, and mended again."""
+    call = f"swathe-proof --seconds {trial.seconds} --seed {seed} --dir /mnt"
+    call += f" --spoil {trial.spoil}" if trial.spoil else ""
+    call += f" --teams {trial.teams}" if trial.teams else ""
+    window = WINDOWS.get(trial.name, 0)
+    return [
+        f"echo {window} >/sys/module/unmap/parameters/window || exit 9",
+        f"echo {trial.sabotage} >{SABOTAGE} || exit 9",
+        f"report {trial.name} -- {call}",
+        f"echo >{SABOTAGE}",
+    ]
+
+
+def judge(trial: Trial, section: sections.Section | None, lost: str) -> Test:
+    """What is wrong must be found in the right place, and nothing else; a broken kernel may
+    die of it afterwards.
+    """
+    found = WRONG.search(section.text) if section else None
+    ended = section is not None and section.status is not None
+    if found:
+        said = f"{found[1]}: {found[2]}"
+    elif ended and section:
+        said = "nothing" if QUIET in section.text else f"status {section.status}"
+    else:
+        said = lost or "it did not run to its end"
+    if trial.finders:
+        good = bool(found and found[1] in trial.finders)
+    else:
+        good = said == "nothing" and bool(section and section.status == 0)
+    return Test(f"field {trial.name}", Verdict.PASSED if good else Verdict.FAILED, said)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What KCSAN said on a guest's console: data races, and in whose code.
+
+Stock memory management has known races, by the dozen when every plain access counts
+(CONFIG_KCSAN_STRICT). So a race is a failure if one of its two accesses is made by mm/unmap
+itself. The others are counted and named, those made below a function of mm/unmap apart.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import process, ui
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import BUILD, RECORDED, write_atomically
+from swathe.base.verdicts import Test, Verdict
+from swathe.guest import environment
+from swathe.kernel import build
+
+FLAVOR = "kcsan"
+# KCSAN's reports are to be counted, not to end the guest. It watches an address for 80 us; an
+# emulated processor takes some milliseconds for what others do in that time. So it watches
+# more rarely, and longer: else no other comes by.
+BOOT = "panic_on_warn=0 kcsan.udelay_task=3000 kcsan.skip_watch=40000"
+COUNTERS = Path("/sys/kernel/debug/kcsan")
+COUNTED = ("setup_watchpoints", "data_races")
+TITLE = re.compile(r"BUG: KCSAN: (?P<title>.*)$")
+ACCESS = re.compile(r"(?P<what>\S.*) to 0x[0-9a-f]+ of \d+ bytes by .* on cpu \d+:$")
+FRAME = re.compile(r"^\s*(?P<name>[\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+$")
+TIME = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
+SYMBOL = re.compile(r"^[0-9a-f]+ [tT] (\S+)$", re.MULTILINE)
+RULE = "=" * 20
+
+
+@dataclass(frozen=True)
+class Race:
+    """One report. An access is what was done, and the functions it was done in, innermost first."""
+
+    title: str
+    accesses: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def makers(self) -> tuple[str, ...]:
+        """The functions that made the accesses."""
+        return tuple(frames[0] for _, frames in self.accesses if frames)
+
+    def below(self, names: frozenset[str]) -> bool:
+        return any(name in names for _, frames in self.accesses for name in frames)
+
+    def by(self, names: frozenset[str]) -> bool:
+        return any(name in names for name in self.makers)
+
+
+@dataclass(frozen=True)
+class RaceReport:
+    """All races of one console, and KCSAN's own counters."""
+
+    races: tuple[Race, ...]
+    counters: dict[str, int]
+    names: frozenset[str]
+
+    @property
+    def ours(self) -> tuple[Race, ...]:
+        return tuple(race for race in self.races if race.by(self.names))
+
+    @property
+    def below(self) -> tuple[Race, ...]:
+        """Made by a stock function that mm/unmap had called."""
+        return tuple(
+            race for race in self.races if race.below(self.names) and not race.by(self.names)
+        )
+
+    @property
+    def stock(self) -> tuple[Race, ...]:
+        return tuple(race for race in self.races if not race.below(self.names))
+
+
+def parse(console: str) -> list[Race]:
+    """The reports, in order. Other messages may lie between their lines."""
+    found: list[Race] = []
+    title, accesses = "", list[tuple[str, list[str]]]()
+
+    def end() -> None:
+        nonlocal title
+        if title:
+            found.append(Race(title, tuple((what, tuple(names)) for what, names in accesses)))
+        title = ""
+        accesses.clear()
+
+    for raw in console.splitlines():
+        line = TIME.sub("", raw).rstrip()
+        if match := TITLE.search(line):
+            end()
+            title = match["title"]
+        elif RULE in line:
+            end()
+        elif title and (match := ACCESS.search(line)):
+            accesses.append((match["what"], []))
+        elif title and accesses and (match := FRAME.match(line)):
+            accesses[-1][1].append(match["name"])
+    end()
+    return found
+
+
+def own_names(built: build.BuiltKernel) -> frozenset[str]:
+    """The functions that mm/unmap has in this kernel; its tests are not meant."""
+    objects = sorted((built.out / "mm" / "unmap").glob("*.o"))
+    if not objects:
+        raise CheckFailed("mm/unmap was not built into this kernel")
+    done = process.check(["nm", *map(str, objects)], "reading the names of mm/unmap")
+    return frozenset(SYMBOL.findall(done))
+
+
+def counters(lines: Iterable[str]) -> dict[str, int]:
+    """What /sys/kernel/debug/kcsan counts."""
+    words = [line.partition(": ") for line in lines]
+    return {name: int(value) for name, _, value in words if value.lstrip("-").isdigit()}
+
+
+def judge(result: RaceReport) -> list[Test]:
+    """KCSAN must have looked, and must have seen nothing in mm/unmap."""
+    looked = result.counters.get(COUNTED[0], 0) > 0
+    verdict = Verdict.PASSED if looked else Verdict.FAILED
+    found = [Test("kcsan: it looked", verdict, f"{COUNTERS}: {result.counters or 'nothing'}")]
+    for title, times in Counter(race.title for race in result.ours).items():
+        found.append(Test(f"kcsan: {title}", Verdict.FAILED, f"{times} times"))
+    ui.note(f"KCSAN: {summary(result)}")
+    return found
+
+
+def summary(result: RaceReport) -> str:
+    return (
+        f"{result.counters.get(COUNTED[0], 0)} accesses watched; {len(result.races)} races: "
+        f"{len(result.ours)} by mm/unmap, {len(result.below)} in stock functions that it calls, "
+        f"{len(result.stock)} elsewhere in stock"
+    )
+
+
+def rows(races: Sequence[Race]) -> list[str]:
+    """A table's lines: each title, how often, and one example of where."""
+    times = Counter(race.title for race in races)
+    shown = {race.title: race for race in reversed(races)}
+    lines = ["| race | times | the first one's accesses |", "|---|---:|---|"]
+    for title, count in times.most_common():
+        where = "; ".join(
+            f"{what}: {' < '.join(f'`{name}`' for name in frames[:5])}"
+            for what, frames in shown[title].accesses
+        )
+        lines.append(f"| {title} | {count} | {where} |")
+    return lines
+
+
+def table(result: RaceReport, ran: Sequence[str], where: str) -> str:
+    """The results as Markdown."""
+    lines = [
+        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Data races (KCSAN)", "",
+        f"{where}.", "", f"Ran: {', '.join(ran)}.", "", f"{summary(result)}.", "",
+    ]  # fmt: skip
+    parts = (
+        ("By mm/unmap", result.ours),
+        ("In stock functions that mm/unmap had called", result.below),
+        ("Elsewhere in stock", result.stock),
+    )
+    for title, races in parts:
+        lines += [f"## {title}", "", *(rows(races) if races else ["None."]), ""]
+    return "\n".join(lines)
+
+
+def as_json(result: RaceReport, ran: Sequence[str], where: environment.Environment) -> str:
+    races = [{"title": race.title, "accesses": race.accesses} for race in result.races]
+    about = {"environment": where.as_json(), "ran": list(ran)}
+    return json.dumps({**about, "counters": result.counters, "races": races}, indent=1) + "\n"
+
+
+def record(
+    result: RaceReport, ran: Sequence[str], where: environment.Environment, keep: bool
+) -> None:
+    """In build/results; with keep, where results are kept for good, too."""
+    for directory in [BUILD / "results", *([RECORDED] if keep else [])]:
+        path = directory / f"{FLAVOR}-{where.kernel}"
+        write_atomically(Path(f"{path}.json"), as_json(result, ran, where).encode())
+        write_atomically(Path(f"{path}.md"), table(result, ran, where.line()).encode())
+        ui.note(f"results: {path}.md")

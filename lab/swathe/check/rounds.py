@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rounds of guests under stress, and what came of each."""
+
+import itertools
+import json
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from swathe.base import ui, verdicts
+from swathe.base.errors import VmLost
+from swathe.base.paths import write_atomically
+from swathe.base.verdicts import Verdict
+from swathe.check import powercuts, proof, selftests, stressors
+from swathe.guest import environment, initramfs, kernel_log, vm
+from swathe.kernel import build
+
+KINDS = ("stressors", "memx", "tests", "powercut")
+CPUS = (2, 4, 1, 8)
+FAULT_TESTS = ("faults", "pressure", "poison", "races", "security")
+# How long one guest works: long enough to be worth its boot, short enough for all kinds to come.
+SECONDS = 60
+# Compiling and booting, on a host that has other things to do.
+GRACE = 1800
+
+
+@dataclass(frozen=True)
+class StressRequest:
+    kernel: build.KernelRequest
+    minutes: float
+    seed: int
+    kinds: tuple[str, ...]
+    boot: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One guest: what it does, on how many CPUs, with which seed of its own."""
+
+    kind: str
+    cpus: int
+    seed: int
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = f" {' '.join(self.names)}" if self.names else ""
+        return f"{self.kind}{names} on {self.cpus} CPUs, seed {self.seed}"
+
+
+@dataclass
+class StepOutcome:
+    """What came of a step; an empty list of problems is good."""
+
+    step: Step
+    seconds: float = 0
+    operations: int = 0
+    injected: int = 0
+    problems: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and not self.reports
+
+
+@dataclass(frozen=True)
+class StressKit:
+    """What all guests are made of."""
+
+    built: build.BuiltKernel
+    programs: dict[str, Path]
+    boot: str
+
+
+def steps(request: StressRequest) -> Iterator[Step]:
+    """Without an end, the same for the same seed: every kind meets every number of CPUs."""
+    rng = random.Random(request.seed)
+    for number in itertools.count():
+        kind = request.kinds[number % len(request.kinds)]
+        cpus = CPUS[(number + number // len(request.kinds)) % len(CPUS)]
+        seed = rng.randrange(1, 1 << 31)
+        yield Step(kind, cpus, seed, choose(kind, random.Random(seed)))
+
+
+def choose(kind: str, rng: random.Random) -> tuple[str, ...]:
+    """Which stressors, and which tests."""
+    if kind == "stressors":
+        return tuple(rng.sample(stressors.STRESSORS, stressors.TOGETHER))
+    if kind == "tests":
+        others = [name for name in selftests.names() if name not in (*FAULT_TESTS, "memx")]
+        return (*rng.sample(FAULT_TESTS, 2), *rng.sample(others, 2))
+    return ()
+
+
+def run(request: StressRequest) -> list[StepOutcome]:
+    """Build, work, and keep what came of it, also if that ended early."""
+    if "stressors" in request.kinds:
+        stressors.need_stress_ng()
+    built = build.build(request.kernel)
+    kit = StressKit(built, selftests.compile_tests(built), f"{vm.STEADY} {request.boot}".strip())
+    outcomes: list[StepOutcome] = []
+    try:
+        work(request, kit, outcomes)
+    finally:
+        path = save(request, built, outcomes)
+        ui.result(table(outcomes))
+        ui.remark(f"results: {path}")
+    return outcomes
+
+
+def work(request: StressRequest, kit: StressKit, outcomes: list[StepOutcome]) -> None:
+    """Rounds until the time is over; a lost guest ends them."""
+    end = time.monotonic() + request.minutes * 60
+    for step in steps(request):
+        ui.note(f"{step}")
+        outcome = StepOutcome(step)
+        outcomes.append(outcome)
+        begin = time.monotonic()
+        try:
+            do(kit, step, outcome)
+        except VmLost as error:
+            outcome.problems.append(str(error))
+            raise
+        finally:
+            outcome.seconds = time.monotonic() - begin
+        for problem in [*outcome.problems, *outcome.reports]:
+            ui.result(f"failed: {step}: {problem}")
+        if time.monotonic() >= end:
+            return
+
+
+def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
+    if step.kind == "powercut":
+        cut_power(kit, step, outcome)
+        return
+    text = boot(kit, step, outcome)
+    if step.kind == "tests":
+        judge_tests(text, outcome)
+    else:
+        stressors.judge(text, outcome.problems)
+        outcome.operations = stressors.operations(text)
+
+
+def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> str:
+    """One guest to its end; its complaints go to the outcome, also if it is lost."""
+    machine = vm.Machine(
+        kit.built.image, kit.built.out, step.cpus, exact=False,
+        boot=kit.boot, timeout=SECONDS + GRACE, target=kit.built.target,
+    )  # fmt: skip
+    text: list[str] = []
+    console: list[str] = []
+    try:
+        verdict = vm.boot(machine, job(kit, step), "stress", text.append, on_console=console.append)
+    finally:
+        outcome.reports += kernel_log.find("".join(console))
+    if verdict.shell_status:
+        outcome.problems.append(f"the guest's script ended with status {verdict.shell_status}")
+    return "".join(text)
+
+
+def job(kit: StressKit, step: Step) -> initramfs.Job:
+    """The guest's script, and the programs it calls."""
+    if step.kind == "tests":
+        lines = selftests.guest_lines(False, step.names)
+        files = {f"/bin/{name}": kit.programs[name] for name in step.names}
+        return stressors.plain_job(lines, files)
+    flip = vm.patches_code_safely(vm.version(kit.built.target.qemu), step.cpus)
+    if step.kind == "memx":
+        files = {"/bin/memx": kit.programs["memx"]}
+        command = stressors.memx(step.seed, SECONDS, step.cpus)
+        return stressors.job(command, step.seed, files, flip)
+    command = stressors.stress_ng(step.names, step.seed, SECONDS)
+    return stressors.job(command, step.seed, stressors.stress_ng_files(), flip)
+
+
+def judge_tests(text: str, outcome: StepOutcome) -> None:
+    """Failed tests are problems; those that passed count, and so do the faults they injected."""
+    found = selftests.read_sections(text)
+    outcome.problems += [
+        f"{test.name} {test.detail}".strip() for test in found if test.verdict is Verdict.FAILED
+    ]
+    outcome.operations = verdicts.count(found).passed
+    outcome.injected = stressors.injected(text)
+
+
+def cut_power(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
+    machine = vm.Machine(
+        kit.built.image, kit.built.out, step.cpus, exact=False,
+        boot=kit.boot, timeout=powercuts.TIMEOUT, target=kit.built.target,
+    )  # fmt: skip
+    cut = powercuts.plan(step.seed, 1)[0]
+    test = powercuts.cut_once(machine, powercuts.compile_guest(kit.built), cut)
+    outcome.operations = outcome.injected = 1
+    if test.verdict is Verdict.FAILED:
+        outcome.problems.append(f"{test.name}: {test.detail}")
+
+
+def rows(outcomes: list[StepOutcome]) -> list[tuple[str, ...]]:
+    """One row a step, and their sum."""
+    found = [
+        (
+            outcome.step.kind, str(outcome.step.cpus), f"{outcome.seconds:.0f}",
+            str(outcome.operations), str(outcome.injected), str(len(outcome.problems)),
+            str(len(outcome.reports)),
+        )
+        for outcome in outcomes
+    ]  # fmt: skip
+    sums = [str(sum(int(row[column]) for row in found)) for column in range(2, 7)]
+    return [*found, ("all", "", *sums)]
+
+
+HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures", "reports")
+
+
+def table(outcomes: list[StepOutcome]) -> str:
+    """The table as Markdown, which is also what people see."""
+    return proof.markdown(HEADER, tuple(rows(outcomes)))
+
+
+def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
+    """Both forms below build/results, and into what was proved; the Markdown's path."""
+    about = environment.look(built, max(CPUS), "4G")
+    base = proof.RESULTS / f"stress-{time.strftime('%Y%m%d-%H%M%S')}"
+    data = {
+        "seed": request.seed,
+        "environment": about.as_json(),
+        "steps": [asdict(outcome) for outcome in outcomes],
+    }
+    write_atomically(base.with_suffix(".json"), json.dumps(data, indent=1).encode())
+    failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
+    section = proof.ResultTable(
+        "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
+        about.as_json(), HEADER, tuple(rows(outcomes)), failures,
+    )  # fmt: skip
+    write_atomically(base.with_suffix(".md"), proof.render_section(section).encode())
+    proof.record(built.version, section)
+    return base.with_suffix(".md")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What runs in a guest under stress, and how its output is read.
+
+The script works in a control group of its own, disturbs it from outside meanwhile, and prints
+memory counters before and after, once everything that may be given back was asked for:
+
+    sample before|after NAME VALUE
+"""
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from swathe.base.errors import EnvironmentLacks
+from swathe.base.verdicts import Verdict
+from swathe.guest import initramfs, sections, tap
+
+# stress-ng's stressors of memory. What each of them checks by itself, --verify switches on.
+STRESSORS = (
+    "vm", "madvise", "mremap", "fork", "userfaultfd", "tlb-shootdown", "pageswap", "mmap",
+    "mmapaddr", "mmapfixed", "mmapfork", "mmaphuge", "mmapmany", "munmap", "memfd", "shm",
+    "mlock", "remap", "vm-splice", "brk",
+)  # fmt: skip
+TOGETHER = 4
+LIMIT = "192M"
+# Not implemented here, or not enough of something: nothing was found to be wrong.
+HARMLESS = (3, 4)
+# The last argument of a short run.
+RARE = (1, 8, 64)
+WARM = {"stress-ng": "4s", "memx": "0.05"}
+
+# In KiB, how much more may be in use afterwards. 192 MiB come and go many times a second.
+# What a CPU holds back, and what is kept for the next time, is in these.
+BOUNDS = {
+    "AnonPages": 2048, "Mapped": 4096, "Shmem": 1024, "PageTables": 1024, "SwapUsed": 1024,
+    "SUnreclaim": 16384, "KernelStack": 1024, "Mlocked": 0, "cgroups": 16,
+}  # fmt: skip
+
+SCRIPT = """\
+GROUP=/sys/fs/cgroup/stress
+REAL=/sys/kernel/mm/unmap
+sample() { # WHEN
+	sync
+	for i in 1 2; do
+		echo 3 >/proc/sys/vm/drop_caches
+		for cache in /sys/kernel/slab/*/shrink; do echo 1 >$cache; done 2>/dev/null
+		sleep 1
+	done
+	while read name value unit; do echo "sample $1 ${name%:} $value"; done </proc/meminfo
+	while read name value; do echo "sample $1 $name $value"; done </sys/fs/cgroup/cgroup.stat
+}
+disturb() { # SEED
+	n=$1
+	while :; do
+		n=$(((n * 1103515245 + 12345) % 2147483648))
+		bits=$((n / 65536 % 8))
+		[ @FLIP@ = 0 ] || echo $((bits % 4 + bits / 4 * 8)) >$REAL/enabled
+		case $((n / 524288 % 2)) in 0) echo eager ;; *) echo pressure ;; esac >$REAL/tables_policy
+		n=$(((n * 1103515245 + 12345) % 2147483648))
+		case $((n / 65536 % 6)) in
+		0) echo 1 ;; 1) echo 3 ;; 2) echo 16 ;; 3) echo 100 ;; *) echo 512 ;;
+		esac >$REAL/max_run
+		echo 16M >$GROUP/memory.reclaim
+		echo 16M swappiness=0 >$GROUP/memory.reclaim
+		usleep 50000
+	done 2>/dev/null
+}
+inside() { # COMMAND
+	sh -c "echo \\$\\$ >$GROUP/cgroup.procs && exec \\"\\$@\\"" inside "$@"
+}
+mkdir $GROUP
+echo @LIMIT@ >$GROUP/memory.max
+echo 0 >/sys/kernel/mm/ksm/run
+for size in /sys/kernel/mm/transparent_hugepage/hugepages-*/enabled; do echo madvise >$size; done
+echo always >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
+inside @WARM@ >/dev/null 2>&1
+sample before
+disturb @SEED@ &
+report stress run -- inside @COMMAND@
+kill $!
+echo y >$REAL/enabled
+echo 512 >$REAL/max_run
+echo eager >$REAL/tables_policy
+sleep 1
+echo 1G >$GROUP/memory.reclaim 2>/dev/null
+rmdir $GROUP
+sample after
+"""
+
+
+def need_stress_ng() -> Path:
+    found = shutil.which("stress-ng")
+    if not found:
+        raise EnvironmentLacks("stress-ng is not installed: apt-get install stress-ng")
+    return Path(found)
+
+
+def stress_ng_files() -> dict[str, Path]:
+    program = need_stress_ng()
+    return {"/bin/stress-ng": program, **initramfs.libraries(program)}
+
+
+def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:
+    """Small pieces, so that much happens: what is left to swap is slow."""
+    amounts = ["--vm-bytes", "48M", "--mmap-bytes", "32M", "--shm-bytes", "4M"]
+    chosen = [word for name in names for word in (f"--{name}", "1")]
+    return [
+        "stress-ng", *chosen, *amounts, "--verify", "--metrics-brief", "--temp-path", "/mnt",
+        "--seed", str(seed), "--oomable", "--timeout", f"{seconds}s",
+    ]  # fmt: skip
+
+
+def memx(seed: int, seconds: int, cpus: int) -> list[str]:
+    """What is slow is done at every turn, seldom, or hardly ever: then there are many turns."""
+    rare, minutes = RARE[seed % len(RARE)], f"{seconds / 60:.2f}"
+    return [
+        "memx", "--seed", str(seed), "--rare", str(rare), "--procs", str(max(2, cpus)),
+        "--minutes", minutes,
+    ]  # fmt: skip
+
+
+def job(command: Sequence[str], seed: int, files: Mapping[str, Path], flip: bool) -> initramfs.Job:
+    """The whole script around one command, which runs for a moment first: some things stay."""
+    warm = [*command[:-1], WARM[command[0]]]
+    text = SCRIPT.replace("@COMMAND@", " ".join(command)).replace("@WARM@", " ".join(warm))
+    text = text.replace("@SEED@", str(seed)).replace("@LIMIT@", LIMIT)
+    text = text.replace("@FLIP@", str(int(flip)))
+    return plain_job([text], files)
+
+
+def plain_job(lines: Sequence[str], files: Mapping[str, Path]) -> initramfs.Job:
+    return initramfs.Job(["/bin/sh", "/stress.sh"], files, {"/stress.sh": sections.script(lines)})
+
+
+SAMPLE = re.compile(r"^sample (before|after) (\S+) (\d+)", re.MULTILINE)
+METRIC = re.compile(r"metrc: \[\d+\] (\S+)\s+(\d+) +[\d.]+ ", re.MULTILINE)
+MEMX = re.compile(r"^(?:not )?ok 1 memx: (\d+) operations", re.MULTILINE)
+INJECTED = re.compile(r"^# injected (\d+)", re.MULTILINE)
+COMPLAINT = re.compile(r"^stress-ng: fail: .*", re.MULTILINE)
+
+
+def operations(text: str) -> int:
+    """How much was done, in the program's own count."""
+    return sum(int(number) for _, number in METRIC.findall(text)) + sum(
+        int(number) for number in MEMX.findall(text)
+    )
+
+
+def injected(text: str) -> int:
+    return sum(int(number) for number in INJECTED.findall(text))
+
+
+def samples(text: str, when: str) -> dict[str, int]:
+    """The counters at one moment, with two that are differences of others."""
+    found = {name: int(value) for at, name, value in SAMPLE.findall(text) if at == when}
+    if "SwapTotal" in found:
+        found["SwapUsed"] = found["SwapTotal"] - found["SwapFree"]
+    if "nr_dying_descendants" in found:
+        found["cgroups"] = found["nr_dying_descendants"]
+    return found
+
+
+def drift(text: str) -> list[str]:
+    """Counters that are further from where they were than they may be."""
+    before, after = samples(text, "before"), samples(text, "after")
+    missing = [name for name in BOUNDS if name not in before or name not in after]
+    if missing:
+        return [f"no samples of {', '.join(missing)}"]
+    return [
+        f"{name} grew by {after[name] - before[name]} (at most {bound})"
+        for name, bound in BOUNDS.items()
+        if after[name] - before[name] > bound
+    ]
+
+
+def judge(text: str, problems: list[str]) -> None:
+    """What the program found, how it ended, and what is left of it."""
+    found = [section for section in sections.parse(text) if section.words[0] == "stress"]
+    if not found or found[-1].status is None:
+        problems.append("the program did not end")
+        return
+    problems += COMPLAINT.findall(text)
+    tests = tap.parse(found[-1].text, "memx") if "TAP version" in found[-1].text else []
+    problems += [test.name for test in tests if test.verdict is Verdict.FAILED]
+    if found[-1].status not in (0, *HARMLESS) and not problems:
+        problems.append(f"status {found[-1].status}")
+    if not operations(text):
+        problems.append("nothing was done")
+    problems += drift(text)

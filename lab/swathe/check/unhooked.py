@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Take out one hook after the other, and see who misses it.
+
+hooks/series says who does: the build, or a system-call test in the kernel that checks
+everything. A hook that nothing misses has the reason there instead.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from swathe.base import ui
+from swathe.base.errors import CheckFailed
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import broken, proof, selftests
+from swathe.check.broken import Finding
+from swathe.guest import environment, vm
+from swathe.kernel import build, hooks
+from swathe.kernel.hooks import Hook
+from swathe.kernel.version import Version
+
+PART = "unhooked"
+BUILD = "build"
+NOTHING = "nothing: "
+
+
+def run(kernel: build.KernelRequest, cpus: int) -> list[Test]:
+    """A build and a boot for each hook; the kernel has all of them again at the end."""
+    built = build.build(kernel)
+    programs = selftests.compile_tests(built)
+    chosen = hooks.fitting(hooks.load(), Version.parse(built.version))
+    try:
+        findings = [without(kernel, hook, programs, cpus) for hook in chosen]
+    finally:
+        build.build(kernel)
+    record(built, cpus, findings)
+    return [judge(finding) for finding in findings]
+
+
+def without(
+    kernel: build.KernelRequest, hook: Hook, programs: Mapping[str, Path], cpus: int
+) -> Finding:
+    if hook.missed.startswith(NOTHING):
+        return Finding(hook.name, "", 0, False, hook.missed)
+    ui.note(f"without {hook.name}")
+    try:
+        built = build.build(replace(kernel, without=hook.name))
+    except CheckFailed:
+        return Finding(hook.name, BUILD, 0, hook.missed == BUILD, "it does not build")
+    if hook.missed == BUILD:
+        return Finding(hook.name, BUILD, 0, False, "it builds all the same")
+    work = broken.job(hook.missed, programs)
+    name = broken.Kernel(built, hook.name, cpus)
+    return broken.attempt(name, hook.missed, work, threading.Event())
+
+
+def judge(finding: Finding) -> Test:
+    if finding.said.startswith(NOTHING):
+        return Test(f"{PART} {finding.way}", Verdict.SKIPPED, finding.said)
+    verdict = Verdict.PASSED if finding.found else Verdict.FAILED
+    return Test(f"{PART} {finding.way}", verdict, finding.said)
+
+
+def record(built: build.BuiltKernel, cpus: int, findings: list[Finding]) -> None:
+    rows = tuple((f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings)
+    proof.record(
+        built.version,
+        proof.ResultTable(
+            PART, "Hooks taken out one by one (`./swathe test unhooked`)",
+            environment.look(built, cpus, vm.Machine.memory).as_json(),
+            ("hook", "missed by", "seconds", "what it said"), rows,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Put overlay and hooks into a kernel tree of your own.
+
+Every hook is tried on a copy first. Only when all of them fit is anything
+written; otherwise the tree stays as it was, and the hook, the file and the
+kernel are named. The files of kernel/ are new in the tree; mm/Kconfig and
+mm/Makefile gain one line each.
+
+    ./swathe apply --diff ~/linux-6.12     show what would change in stock files
+    ./swathe apply ~/linux-6.12            do it; then set CONFIG_UNMAP=y and build
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import ui
+from swathe.base.errors import UsageError
+from swathe.kernel import changes, tree, version
+
+
+@dataclass(frozen=True)
+class ApplyRequest:
+    tree: Path
+    diff: bool
+    check: bool
+
+
+@dataclass(frozen=True)
+class Applied:
+    changed: int
+    added: int
+
+
+def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tree", metavar="TREE", type=Path, help="the kernel source tree")
+    parser.add_argument(
+        "--diff", action="store_true", help="print the diff of the stock files, write nothing"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only see whether every hook fits, write nothing"
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    request = ApplyRequest(args.tree.resolve(), args.diff, args.check)
+    result = apply(request)
+    if request.check:
+        ui.note(f"every hook fits: {result.changed} files would change, {result.added} be added")
+    elif not request.diff:
+        ui.note(
+            f"{result.changed} files changed, {result.added} added in {request.tree}; "
+            f"now set CONFIG_UNMAP=y"
+        )
+    return 0
+
+
+def apply(request: ApplyRequest) -> Applied:
+    """Plan, then show or write."""
+    if not request.tree.is_dir():
+        raise UsageError(f"{request.tree} is not a directory")
+    wanted = tree.plan(request.tree, version.of_tree(request.tree))
+    if request.diff:
+        show_diff(request.tree, wanted)
+    elif not request.check:
+        tree.write(request.tree, wanted.all)
+    return Applied(len(wanted.changed), len(wanted.added))
+
+
+def show_diff(where: Path, wanted: tree.Plan) -> None:
+    for path, data in sorted(wanted.changed.items()):
+        before = (where / path).read_text()
+        print(changes.diff(path, before, data.decode()), end="")

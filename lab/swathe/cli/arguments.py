@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Options that several commands share, and the kernel that they ask for."""
+
+import argparse
+import re
+from pathlib import Path
+
+from swathe.kernel import build, config, source
+from swathe.kernel.arch import ARCHES, X86_64
+
+ALL_BITS = 0xFFFFFFFF
+
+
+def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that choose a kernel; every command that boots one has them."""
+    parser.add_argument(
+        "--kernel", default="6.12", choices=source.KERNELS, help="which kernel (default: 6.12)"
+    )
+    parser.add_argument(
+        "--source", metavar="PATH", type=Path, help="a tree or tarball to use instead"
+    )
+    parser.add_argument(
+        "--arch", default=X86_64.name, choices=ARCHES,
+        help=f"which architecture (default: {X86_64.name})",
+    )  # fmt: skip
+
+
+def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--flavor",
+        default=default,
+        choices=tuple(config.FLAVORS),
+        help="bench: nothing but what is measured; debug: every check; "
+        f"kcsan: data races (default: {default})",
+    )
+
+
+def add_variant_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variant", default="", choices=config.variants(), metavar="NAME",
+        help=f"one thing otherwise: {', '.join(config.variants())}",
+    )  # fmt: skip
+
+
+def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> build.KernelRequest:
+    wanted = args.pristine if pristine is None else pristine
+    variant = getattr(args, "variant", "")
+    return build.KernelRequest(
+        args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant
+    )
+
+
+def bits(text: str) -> int:
+    """The mask of --off: a number, or "all"."""
+    if text == "all":
+        return ALL_BITS
+    try:
+        return int(text, 0)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor all") from error
+
+
+def size(text: str) -> str:
+    """A size as QEMU and truncate take it."""
+    if not re.fullmatch(r"[1-9]\d*[MG]", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 4G")
+    return text
+
+
+def positive(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def add_machine_arguments(parser: argparse.ArgumentParser, timeout: int) -> None:
+    """The options that shape a guest."""
+    parser.add_argument("--cpus", type=positive, default=1, metavar="N", help="CPUs (default: 1)")
+    parser.add_argument(
+        "--timeout", type=positive, default=timeout, metavar="S",
+        help=f"the guest is lost after so many seconds (default: {timeout})",
+    )  # fmt: skip
+    parser.add_argument("--boot", default="", metavar="ARGS", help="more kernel parameters")

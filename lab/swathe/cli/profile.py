@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Show what each kernel function costs in a bench's measured call, stock beside swathe.
+
+A QEMU plugin counts every instruction between the two markers that a workload
+executes around the call: exactly, not by sampling. Locked instructions, TLB
+invalidations and calls are counted apart. All columns are per page that the call
+handled, but for the percentages of pageout_rate, which are of everything executed.
+
+    ./swathe profile lazyfree             the bench's first case
+    ./swathe profile lazyfree 64K
+    ./swathe profile zap 64K --against 7.3
+    ./swathe profile filemap pageout --top 60
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from swathe.base import ui
+from swathe.base.errors import UsageError
+from swathe.cli import arguments
+from swathe.kernel import source
+from swathe.measure import benches, calltree, functions
+from swathe.measure.calltree import Counts, Region
+
+KINDS = ("instructions", "atomics", "flushes_one", "flushes_all")
+WIDTH = 130
+
+
+def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a bench")
+    parser.add_argument("case", metavar="CASE", nargs="?", help="one of its cases")
+    parser.add_argument(
+        "--top",
+        type=arguments.positive,
+        default=40,
+        metavar="N",
+        help="functions shown (default: 40)",
+    )
+    parser.add_argument(
+        "--against",
+        choices=("pristine", *source.KERNELS[1:]),
+        help="also a kernel from the untouched tree, or another, newer one",
+    )
+    parser.add_argument("--timeout", type=arguments.positive, default=1200, metavar="S")
+    arguments.add_kernel_arguments(parser)
+    arguments.add_flavor_argument(parser, "bench")
+
+
+def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
+    if ":" in args.name:
+        raise UsageError(f"say {args.name.replace(':', ' ')!r}: NAME and CASE are two words here")
+    name = f"{args.name}:{args.case}" if args.case else args.name
+    choice = benches.choose([name])[0]
+    wanted = arguments.request_from(args, pristine=False)
+    return functions.ProfileRequest(
+        wanted, choice.bench, choice.cases[0], args.against, args.top, args.timeout
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    request = request_from(args)
+    result = functions.measure(request)
+    show(request, result)
+    for path in functions.save(request, result):
+        ui.remark(f"written: {path}")
+    return 0
+
+
+def figure(value: float) -> str:
+    """A count per page; small ones with the digits they need."""
+    return f"{value:.1f}" if value >= 0.05 else (f"{value:.3f}" if value else "")
+
+
+def cells(profiles: Sequence[functions.ProfiledRun], of: Sequence[Counts], kind: str) -> list[str]:
+    return [figure(getattr(c, kind) / p.pages) for c, p in zip(of, profiles, strict=True)]
+
+
+def change(profiles: Sequence[functions.ProfiledRun], of: Sequence[Counts]) -> str:
+    before, after = (c.instructions / p.pages for c, p in zip(of[:2], profiles[:2], strict=True))
+    return f"{after - before:+.1f}"
+
+
+def line(name: str, profiles: Sequence[functions.ProfiledRun], of: Sequence[Counts]) -> list[str]:
+    """One line: instructions of all, what swathe changes, then calls and locked instructions."""
+    return [
+        name,
+        *cells(profiles, of, "instructions"),
+        change(profiles, of),
+        *cells(profiles, of, "calls"),
+        *cells(profiles, of, "atomics"),
+    ]
+
+
+def functions_table(
+    request: functions.ProfileRequest, profiles: Sequence[functions.ProfiledRun]
+) -> Table:
+    """Functions by how much they differ, biggest first."""
+    configs = [profile.config for profile in profiles]
+    calls, locked = ([f"{config}\n{kind}" for config in configs] for kind in ("calls", "locked"))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table.add_column("instructions in", no_wrap=True)
+    for head in (*configs, "change", *calls, *locked):
+        table.add_column(head, justify="right", no_wrap=True)
+    found = [profile.region.functions() for profile in profiles]
+
+    def difference(name: str) -> tuple[float, int]:
+        both = [f.get(name, Counts()).instructions for f in found]
+        return (-abs(both[1] / profiles[1].pages - both[0] / profiles[0].pages), -sum(both))
+
+    for name in sorted(set().union(*found), key=difference)[: request.top]:
+        table.add_row(*line(name, profiles, [f.get(name, Counts()) for f in found]))
+    return table
+
+
+Part = tuple[str, Callable[[Region], Counts]]
+
+
+def parts(profiles: Sequence[functions.ProfiledRun]) -> list[Part]:
+    """What the whole consists of; writing pages only where some are written."""
+    writes = any(profile.region.writing().instructions for profile in profiles)
+    found: list[Part] = [("unmap path", Region.unmap_path)]
+    if writes:
+        found.append(("writing", Region.writing))
+    found.append(("everything else", everything_else))
+    if writes:
+        found.append(("all but writing", lambda region: region.total() - region.writing()))
+    return [*found, ("all", Region.total)]
+
+
+def everything_else(region: Region) -> Counts:
+    return region.total() - region.below(calltree.UNMAP_ROOTS | calltree.WRITE_ROOTS)
+
+
+def subtotals_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
+    """The unmap path against everything else, callees included."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    for head in ("per page", "with callees"):
+        table.add_column(head, no_wrap=True)
+    for profile in profiles:
+        table.add_column(profile.config, justify="right")
+    table.add_column("change", justify="right")
+    for kind in (kind for kind in KINDS if any(getattr(p.region.total(), kind) for p in profiles)):
+        name = kind.replace("_", " ")
+        for part, select in parts(profiles):
+            of = [select(profile.region) for profile in profiles]
+            changed = change(profiles, of) if kind == "instructions" else ""
+            table.add_row(name, part, *cells(profiles, of, kind), changed)
+            name = ""
+    return table
+
+
+def shares(profile: functions.ProfiledRun) -> Iterator[str]:
+    """The unmap path as perf prints it: percent of all that was executed, callees included."""
+    total = profile.region.total().instructions
+    yield f"{profile.config}:"
+    for path, below in functions.tree(profile.region):
+        yield f"{'   ' * len(path)}{100 * below / total:5.2f}%--{path[-1]}"
+
+
+def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> None:
+    profiles = result.profiles
+    ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
+    wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
+    wide.print(functions_table(request, profiles), subtotals_table(profiles))
+    if request.bench.own_time:
+        for text in (text for profile in profiles for text in shares(profile)):
+            ui.out.print(text, markup=False, soft_wrap=True)
+    ui.out.print(
+        f"per page, of {profiles[0].pages:.0f} pages; "
+        f"not included: {request.bench.excludes}, {benches.ALWAYS_EXCLUDED}",
+        soft_wrap=True,
+    )
+    ui.out.print(result.environment.line(), markup=False, soft_wrap=True)

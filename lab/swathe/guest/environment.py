@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a figure was measured with: without it, a number is not a result."""
+
+import datetime
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+
+from swathe.base import process
+from swathe.base.errors import SwatheError
+from swathe.base.paths import ROOT
+from swathe.guest import vm
+from swathe.kernel import build, compiler
+
+
+@dataclass(frozen=True)
+class Environment:
+    kernel: str
+    config_hash: str
+    qemu: str
+    compiler: str
+    cpus: int
+    memory: str
+    command: str
+    date: str
+    swathe: str
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    def line(self) -> str:
+        return (
+            f"Linux {self.kernel} (configuration {self.config_hash}), {self.qemu}, "
+            f"{self.compiler}, {self.cpus} CPU, {self.memory}, swathe {self.swathe}"
+        )
+
+
+def commit() -> str:
+    """The commit of this repository, with a mark if there are changes beside it."""
+    argv = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = process.run(argv, quiet=True)
+    except SwatheError:
+        return "unknown"
+    return done.output.strip() if done.ok else "unknown"
+
+
+def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
+    """Describe this machine and what it measures."""
+    return Environment(
+        kernel=built.version,
+        config_hash=built.config_hash,
+        qemu=vm.version(built.target.qemu),
+        compiler=compiler.version(built.target.compiler),
+        cpus=cpus,
+        memory=memory,
+        command=shlex.join(["swathe", *sys.argv[1:]]),
+        date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        swathe=commit(),
+    )

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The guest's root file system: init, busybox, a job, and the files it needs.
+
+It is made by the kernel's own gen_init_cpio, which needs no root for device
+nodes and gives the same archive for the same content.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swathe.base import process
+from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
+from swathe.base.paths import BUILD, GUEST_INIT, locked, scratch, write_atomically
+from swathe.kernel import apt, compiler
+from swathe.kernel.arch import Arch
+
+DIRECTORIES = ("/bin", "/dev", "/mnt", "/proc", "/root", "/sys", "/tmp")
+ENVIRONMENT = {"PATH": "/bin", "HOME": "/root", "TERM": "dumb"}
+BUSYBOX = Path("/bin/busybox")
+KEPT = 20
+LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a guest runs, and what it finds there. Paths in files are the guest's."""
+
+    argv: Sequence[str]
+    files: Mapping[str, Path] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    off: int = 0
+    swap: int = 1 << 30
+
+    def settings(self) -> bytes:
+        """The content of /job, as lab/guest/init.c reads it."""
+        words = [f"arg={word}" for word in self.argv]
+        words += [f"env={name}={value}" for name, value in ENVIRONMENT.items()]
+        words += [f"off={self.off:#x}"] if self.off else []
+        words += [f"swap={self.swap}"] if self.swap else []
+        return b"".join(word.encode() + b"\0" for word in words)
+
+
+def applets() -> list[str]:
+    """The commands busybox provides; one of another architecture, same release, has the same."""
+    if not BUSYBOX.is_file():
+        raise process.missing("busybox-static")
+    return process.run([str(BUSYBOX), "--list"], quiet=True).output.split()
+
+
+def libraries(program: Path) -> dict[str, Path]:
+    """What a dynamic program is loaded with, at the paths it has here; nothing for a static one."""
+    done = process.run(["ldd", str(program)], quiet=True)
+    if missing := MISSING.search(done.output):
+        raise EnvironmentLacks(f"{program.name} needs {missing[1]}, which is not installed")
+    return {path: Path(path).resolve() for path in LIBRARY.findall(done.output)}
+
+
+def parents(paths: Sequence[str]) -> list[str]:
+    """The directories that must exist for these paths, outermost first."""
+    needed = {str(parent) for path in paths for parent in Path(path).parents}
+    return sorted((needed | set(DIRECTORIES)) - {"/"})
+
+
+def describe(files: Mapping[str, Path]) -> str:
+    """The list of contents in gen_init_cpio's own language."""
+    lines = [f"dir {path} 0755 0 0" for path in parents(list(files))]
+    lines += ["nod /dev/console 0600 0 0 c 5 1"]
+    lines += [f"file {name} {path} 0755 0 0" for name, path in files.items()]
+    links = {f"/bin/{name}" for name in applets()} - set(files)
+    lines += [f"slink {name} busybox 0777 0 0" for name in sorted(links)]
+    return "\n".join(lines) + "\n"
+
+
+def busybox(target: Arch) -> Path:
+    """This machine's own, or that of a Debian package for another architecture."""
+    if not target.foreign:
+        return BUSYBOX
+    kept = BUILD / "foreign" / target.name / "busybox"
+    with locked(f"busybox-{target.name}"):
+        if not kept.is_file():
+            fetch_busybox(target, kept)
+    return kept
+
+
+def fetch_busybox(target: Arch, kept: Path) -> None:
+    with scratch("busybox") as directory:
+        deb = apt.fetch_foreign("busybox-static", target.name, directory)
+        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+        found = [path for path in directory.glob("**/bin/busybox") if path.is_file()]
+        if len(found) != 1:
+            raise CheckFailed(f"{deb.name} does not hold one busybox")
+        write_atomically(kept, found[0].read_bytes(), 0o755)
+
+
+def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
+    """All files of a guest under short names in stage: the tool's list knows no quoting."""
+    init = compiler.compile_program([GUEST_INIT], compiler=target.compiler)
+    given = {"/init": init, "/bin/busybox": busybox(target), **job.files}
+    texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
+    found = {}
+    for index, name in enumerate(sorted(given.keys() | texts.keys())):
+        if any(letter.isspace() for letter in name):
+            raise UsageError(f"{name!r}: names in the guest cannot have white space")
+        found[name] = Path(f"f{index}")
+        if name in texts:
+            (stage / found[name]).write_bytes(texts[name])
+        else:
+            (stage / found[name]).symlink_to(given[name].resolve())
+    return found
+
+
+def make(job: Job, out: Path, target: Arch) -> Path:
+    """The archive for a job; out is a kernel's build directory, which has the tool."""
+    tool = out / "usr" / "gen_init_cpio"
+    if not tool.is_file():
+        raise EnvironmentLacks(f"{tool} is missing: build the kernel first")
+    with scratch("initramfs") as stage:
+        files = gather(job, stage, target)
+        digest = hashlib.sha256()
+        for name, path in files.items():
+            digest.update(name.encode() + b"\0" + (stage / path).read_bytes())
+        archive = BUILD / "initramfs" / f"{digest.hexdigest()[:16]}.cpio"
+        if not archive.is_file():
+            (stage / "list").write_text(describe(files))
+            pack(tool, stage, archive)
+    return archive
+
+
+def pack(tool: Path, stage: Path, archive: Path) -> None:
+    """Run the tool in stage; keep only the newest few archives."""
+    packed = stage / "archive"
+    with packed.open("wb") as file:
+        done = process.run([str(tool), "-t", "0", "list"], cwd=stage, quiet=True, stdout=file)
+    if not done.ok:
+        raise CheckFailed(f"making the initramfs failed: {process.last_line(done.output)}")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    packed.rename(archive)
+    # Another guest's thread or process may be removing the same ones.
+    with suppress(FileNotFoundError):
+        old = sorted(archive.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
+        for path in old[:-KEPT]:
+            path.unlink()

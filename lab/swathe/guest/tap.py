@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Read TAP and KTAP, the formats of kselftest and KUnit.
+
+Only leaves count: a suite's own line says whether its subtests agree with its
+plan. A document without tests, with fewer or more tests than its plan says,
+or one that stops in the middle, has a failed test more than it shows.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from swathe.base.verdicts import Test, Verdict
+
+LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
+PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
+# What a test says that does not hold, before its result.
+REASON = re.compile(r"^# (\S+\.c:\d+:.*)$")
+BAIL = re.compile(r"^Bail out!\s*(.*)$")
+
+
+@dataclass
+class Level:
+    """One level of nesting while it is being read."""
+
+    indent: int
+    failed_before: int = 0
+    plan: int | None = None
+    seen: int = 0
+
+
+def split_rest(rest: str) -> tuple[str, str]:
+    """The name and the directive of a result line."""
+    name, _, directive = rest.partition(" #")
+    name = name.strip().removeprefix("-").strip()
+    return name, directive.strip()
+
+
+def verdict_of(failed: bool, directive: str) -> Verdict:
+    word = directive.split(" ")[0].upper() if directive else ""
+    if word == "SKIP":
+        return Verdict.SKIPPED
+    if word in ("TODO", "XFAIL"):
+        return Verdict.SKIPPED if failed else Verdict.PASSED
+    return Verdict.FAILED if failed else Verdict.PASSED
+
+
+class Reader:
+    """Collects leaf tests of one document; prefix names its source."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.levels = [Level(0)]
+        self.tests: list[Test] = []
+        self.skip_all: str | None = None
+        self.reason = ""
+
+    def fail(self, name: str, detail: str) -> None:
+        self.tests.append(Test(f"{self.prefix}: {name}", Verdict.FAILED, detail))
+
+    def level(self, indent: int) -> Level:
+        """The level at this indentation, opened if it is new."""
+        while self.levels[-1].indent > indent:
+            self.close(self.levels.pop())
+        if self.levels[-1].indent < indent:
+            self.levels.append(Level(indent, self.failed()))
+        return self.levels[-1]
+
+    def close(self, level: Level) -> None:
+        if level.plan is not None and level.plan != level.seen:
+            self.fail("plan", f"{level.seen} tests ran instead of {level.plan}")
+
+    def result(self, match: re.Match[str]) -> None:
+        """A result line: a leaf, or the summary of the deeper level that just ended."""
+        indent = len(match["indent"])
+        children = [level for level in self.levels if level.indent > indent]
+        level = self.level(indent)
+        level.seen += 1
+        name, directive = split_rest(match["rest"])
+        verdict = verdict_of(bool(match["not"]), directive)
+        full = f"{self.prefix}: {name or match['number']}"
+        if not children:
+            reason = self.reason if verdict is Verdict.FAILED else ""
+            self.tests.append(Test(full, verdict, directive or reason))
+        elif verdict is Verdict.FAILED and self.failed() == children[0].failed_before:
+            self.tests.append(Test(full, verdict, "the suite failed, its tests did not"))
+        self.reason = ""
+
+    def failed(self) -> int:
+        return sum(test.verdict is Verdict.FAILED for test in self.tests)
+
+    def line(self, line: str) -> None:
+        if match := PLAN.match(line):
+            if match["skip"] is not None:
+                self.skip_all = match["skip"]
+            else:
+                self.level(len(match["indent"])).plan = int(match["count"])
+        elif match := LINE.match(line):
+            self.result(match)
+        elif match := BAIL.match(line):
+            self.fail("bail out", match[1])
+        elif match := REASON.match(line):
+            self.reason = self.reason or match[1]
+
+    def end(self) -> list[Test]:
+        while self.levels:
+            self.close(self.levels.pop())
+        if self.skip_all is not None and not self.tests:
+            self.tests.append(Test(self.prefix, Verdict.SKIPPED, self.skip_all))
+        if not self.tests:
+            self.fail("no tests", "the output holds no test results")
+        return self.tests
+
+
+def parse(text: str, prefix: str) -> list[Test]:
+    """All leaf tests of one document."""
+    reader = Reader(prefix)
+    for line in lines(text):
+        reader.line(line)
+    return reader.end()
+
+
+def lines(text: str) -> Iterator[str]:
+    """Lines with kernel time stamps removed, tabs as KTAP's four spaces."""
+    for line in text.splitlines():
+        yield re.sub(r"^\[ *\d+\.\d+\] ?", "", line).expandtabs(4).rstrip()

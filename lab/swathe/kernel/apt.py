@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Download a Debian package, without being root, also from a suite the machine does not use."""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import process, ui
+from swathe.base.errors import CheckFailed, EnvironmentLacks
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+RELEASES = ("bookworm", "trixie", "stable", "testing", "sid", "unstable")
+TIME_LIMIT = 1800
+
+
+@dataclass(frozen=True)
+class Apt:
+    """How apt is called: with the machine's own configuration, or a private one."""
+
+    options: tuple[str, ...] = ()
+
+    def run(self, tool: str, *words: str, cwd: Path | None = None) -> process.Done:
+        argv = [tool, *self.options, *words]
+        return process.run(
+            argv, cwd=cwd, timeout=TIME_LIMIT, env={"DEBIAN_FRONTEND": "noninteractive"}
+        )
+
+
+def absent(packages: Sequence[str]) -> list[str]:
+    """Those of these packages that dpkg does not list as installed."""
+    form = "${db:Status-Status} ${Package}\n"
+    done = process.run(["dpkg-query", "-W", "-f", form, *packages], quiet=True)
+    return [name for name in packages if f"installed {name}" not in done.output.splitlines()]
+
+
+def need(packages: Sequence[str]) -> None:
+    """Install what is missing, or say how: as the launcher does for its own list."""
+    missing = absent(packages) if packages and shutil.which("dpkg-query") else []
+    if not missing:
+        return
+    line = f"apt-get install {' '.join(missing)}"
+    if os.geteuid() != 0:
+        raise EnvironmentLacks(f"packages are missing: sudo {line}")
+    ui.note(f"installing {' '.join(missing)}")
+    if not install(missing):
+        raise EnvironmentLacks(f"could not install packages (no network?): {line}")
+
+
+def install(packages: Sequence[str]) -> bool:
+    """Install; if that fails, once more with new lists."""
+    own = Apt()
+    words = ("install", "-y", "--no-install-recommends", *packages)
+    if own.run("apt-get", *words).ok:
+        return True
+    return own.run("apt-get", "update").ok and own.run("apt-get", *words).ok
+
+
+def mirror(listing: str) -> tuple[str, str]:
+    """The machine's own mirror of Debian and the release it serves; security is set aside."""
+    for site, codename in mirrors(listing):
+        if codename in RELEASES and "security" not in site:
+            return site, codename
+    raise EnvironmentLacks(
+        "apt knows no mirror of Debian to fetch from (name a tree or tarball with --source)"
+    )
+
+
+def mirrors(listing: str) -> list[tuple[str, str]]:
+    """All of the machine's own mirrors of Debian, with the suites they serve, each once."""
+    pairs = [line.partition(" ")[::2] for line in listing.splitlines()]
+    return [
+        (site, suite) for site, suite in dict.fromkeys(pairs) if suite.split("-")[0] in RELEASES
+    ]
+
+
+def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
+    """A configuration for one suite alone (None: all the machine's own), kept in a directory.
+
+    With an architecture, for one that this machine's programs are not of.
+    """
+    form = "$(REPO_URI) $(CODENAME)"
+    done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    for name in ("lists/partial", "cache/archives/partial"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    site, _ = mirror(done.output)
+    wanted = [(site, suite)] if suite else mirrors(done.output)
+    lines = [f"deb [signed-by={KEYRING}] {where} {name} main\n" for where, name in wanted]
+    (home / "sources.list").write_text("".join(lines))
+    settings = (
+        *((f"APT::Architecture={architecture}",) if architecture else ()),
+        f"Dir::Etc::SourceList={home}/sources.list",
+        "Dir::Etc::SourceParts=/dev/null",
+        f"Dir::State::Lists={home}/lists",
+        f"Dir::Cache={home}/cache",
+        "APT::Sandbox::User=root",
+    )
+    return Apt(tuple(word for setting in settings for word in ("-o", setting)))
+
+
+def fetch(package: str, suite: str | None, directory: Path) -> Path:
+    """The package's file, its checksum compared once more.
+
+    A suite is asked only if the machine's own sources do not have the package.
+    """
+    own = Apt()
+    done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
+    if not done.ok and suite:
+        own = private(suite, directory / "apt")
+        done = attempt(own, package, directory, update=True)
+    advice = "install that package, or name a tree or tarball with --source"
+    return fetched(own, package, directory, done, advice)
+
+
+def fetch_foreign(package: str, architecture: str, directory: Path) -> Path:
+    """A package's file for another architecture; dpkg does not learn of that architecture."""
+    own = private(None, directory / "apt", architecture)
+    done = attempt(own, package, directory, update=True)
+    return fetched(own, package, directory, done, f"it is needed for {architecture}")
+
+
+def fetched(own: Apt, package: str, directory: Path, done: process.Done, advice: str) -> Path:
+    """The one file that was downloaded, if it was."""
+    debs = list(directory.glob("*.deb"))
+    if process.NO_SPACE in done.output:
+        raise EnvironmentLacks(f"the disk is full: fetching {package}")
+    if not done.ok or len(debs) != 1:
+        raise EnvironmentLacks(f"{package} could not be fetched (no network?): {advice}")
+    verify(own, package, debs[0])
+    return debs[0]
+
+
+def attempt(own: Apt, package: str, directory: Path, update: bool) -> process.Done:
+    """Download; if that fails and apt's lists may be updated, once more with new ones."""
+    done = own.run("apt-get", "download", package, cwd=directory)
+    if done.ok or not update:
+        return done
+    own.run("apt-get", "update")
+    return own.run("apt-get", "download", package, cwd=directory)
+
+
+def checksums(shown: str) -> Sequence[str]:
+    return re.findall(r"^SHA256: ([0-9a-f]{64})$", shown, re.MULTILINE)
+
+
+def verify(own: Apt, package: str, deb: Path) -> None:
+    """The SHA-256 that apt knows for this package, where it knows one."""
+    known = checksums(own.run("apt-cache", "show", package).output)
+    with deb.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if known and actual not in known:
+        raise CheckFailed(f"{deb.name} is damaged: its SHA-256 is not the one apt lists")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build a kernel, as far as that is not done yet: fetched, hooked, configured, compiled."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import parallel, process, ui
+from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.paths import BUILD, locked, write_atomically
+from swathe.kernel import apt, config, source, tree
+from swathe.kernel.arch import ARCHES, X86_64, Arch
+
+OBJECT = re.compile(r"^  (CC|AS|AR|LD|HOSTCC|HOSTLD|VDSO\w*|GEN) ")
+FIRST_ESTIMATE = 1150
+PROBLEM = re.compile(r"(\berror\b|Error \d|undefined reference|No rule to make)", re.IGNORECASE)
+SHOWN_ERRORS = 8
+
+# The same source gives the same image, wherever and whenever it is built.
+REPRODUCIBLE = {
+    "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+    "KBUILD_BUILD_VERSION": "1",
+    "KBUILD_BUILD_USER": "swathe",
+    "KBUILD_BUILD_HOST": "swathe",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True)
+class KernelRequest:
+    kernel: str = "6.12"
+    source: Path | None = None
+    flavor: str = "bench"
+    arch: str = X86_64.name
+    pristine: bool = False
+    # A hook that is left out, to see who misses it.
+    without: str = ""
+    # Of configs/variants: laid over the flavor.
+    variant: str = ""
+
+    @property
+    def target(self) -> Arch:
+        return ARCHES[self.arch]
+
+
+@dataclass(frozen=True)
+class BuiltKernel:
+    """A built kernel: what it is, and where."""
+
+    version: str
+    image: Path
+    out: Path
+    tree: Path
+    config_hash: str
+    target: Arch
+
+
+def out_directory(key: str, request: KernelRequest) -> Path:
+    variant = f"-{request.variant}" if request.variant else ""
+    suffix = "-pristine" if request.pristine else ""
+    return BUILD / "out" / f"{key}-{request.flavor}-{request.arch}{variant}{suffix}"
+
+
+def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
+    jobs = parallel.processors()
+    return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
+
+
+def build(request: KernelRequest) -> BuiltKernel:
+    """Bring everything up to the image up to date."""
+    target = request.target
+    apt.need(target.packages)
+    found = source.get(request.kernel, request.source)
+    prepared = tree.untouched(found) if request.pristine else tree.prepare(found, request.without)
+    out = out_directory(found.key, request)
+    flavor = config.Flavor(request.flavor, request.arch, request.pristine, request.variant)
+    image = out / target.image
+    make = make_command(prepared.path, out, target)
+    with locked(out.name):
+        config.configure(make, prepared.path, out, flavor)
+        compile_kernel(make, out, image, prepared.stamp)
+    return BuiltKernel(str(found.version), image, out, prepared.path, config.checksum(out), target)
+
+
+def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> None:
+    """Run make unless neither tree nor configuration changed since it last succeeded."""
+    done = out / ".swathe-built"
+    want = hashlib.sha256(f"{tree_stamp} {config.checksum(out)}".encode()).hexdigest()
+    if image.is_file() and done.is_file() and done.read_text() == want:
+        return
+    done.unlink(missing_ok=True)
+    log = BUILD / "log" / f"build-{out.name}.log"
+    count = run_make([*make, image.name], out, log)
+    kept = out / ".swathe-objects"
+    if count > FIRST_ESTIMATE // 2 or not kept.is_file():
+        write_atomically(kept, str(count).encode())
+    write_atomically(done, want.encode())
+
+
+def estimate(out: Path) -> int:
+    """How many objects a whole build makes, as far as is known."""
+    kept = out / ".swathe-objects"
+    return int(kept.read_text()) if kept.is_file() else FIRST_ESTIMATE
+
+
+def counter(show: Callable[[int, str], None]) -> Callable[[str], None]:
+    """Count the objects make reports; show gets the count and the newest one's name."""
+    count = 0
+
+    def on_line(line: str) -> None:
+        nonlocal count
+        if OBJECT.match(line):
+            count += 1
+            show(count, line.split()[-1])
+
+    return on_line
+
+
+def run_make(make: list[str], out: Path, log: Path) -> int:
+    """Build with a progress line; returns how many objects were made."""
+    ui.note(f"building {out.name}; log: {log}")
+    begin, made = time.monotonic(), 0
+    with ui.progress() as shown:
+        task = shown.add_task("compiling", total=estimate(out))
+
+        def show(count: int, name: str) -> None:
+            nonlocal made
+            made = count
+            shown.update(task, completed=count, description=f"compiling {Path(name).name[:24]:24}")
+
+        status = process.stream(make, log, counter(show), REPRODUCIBLE)
+    if status:
+        raise build_failure(log)
+    ui.note(f"built in {time.monotonic() - begin:.0f} s")
+    return made
+
+
+def build_failure(log: Path) -> CheckFailed | EnvironmentLacks:
+    """Show the first lines that look like the reason; the rest is in the log."""
+    text = log.read_text(errors="replace")
+    if process.NO_SPACE in text:
+        return EnvironmentLacks("the disk is full: building the kernel")
+    lines = [line for line in text.splitlines() if PROBLEM.search(line)]
+    for line in lines[:SHOWN_ERRORS]:
+        ui.note(f"  {line}")
+    return CheckFailed(f"the kernel does not build; the whole output is in {log}")
+
+
+def user_headers(built: BuiltKernel) -> Path:
+    """The user-space headers of the kernel under test."""
+    include = built.out / "usr" / "include"
+    with locked(built.out.name):
+        if not (include / "linux" / "version.h").is_file():
+            make = make_command(built.tree, built.out, built.target)
+            process.check([*make, "headers"], "make headers")
+    return include

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Semantic patches that hand stock kernel code over to mm/unmap, and their manifest."""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from swathe.base import process
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import HOOKS, scratch, write_atomically
+from swathe.kernel import changes
+from swathe.kernel.version import Version, in_range
+
+SERIES = HOOKS / "series"
+MACROS = HOOKS / "macros.h"
+TIME_LIMIT = 120
+KEYS: dict[str, type] = {
+    "name": str, "file": str, "functions": list, "min": str, "max": str,
+    "fires": int, "added": int, "removed": int, "why": str,
+    "missed": str,
+}  # fmt: skip
+
+
+class HookMissed(CheckFailed):
+    """A hook did not do exactly what its entry in the series declares."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One entry of hooks/series; hooks/<name>.cocci is the rule."""
+
+    name: str
+    file: str
+    functions: tuple[str, ...]
+    min: str
+    max: str
+    fires: int
+    added: int
+    removed: int
+    why: str
+    missed: str
+
+    @property
+    def rule(self) -> Path:
+        return HOOKS / f"{self.name}.cocci"
+
+
+def parse_series(text: str) -> list[Hook]:
+    """The hooks of a series, in its order; every key must be there and have its type."""
+    try:
+        entries = tomllib.loads(text).get("hook", [])
+    except tomllib.TOMLDecodeError as error:
+        raise CheckFailed(f"hooks/series is not TOML: {error}") from error
+    return [parse_entry(entry) for entry in entries]
+
+
+def parse_entry(entry: dict[str, object]) -> Hook:
+    name = entry.get("name", "(nameless)")
+    if entry.keys() != KEYS.keys():
+        odd = ", ".join(sorted(entry.keys() ^ KEYS.keys()))
+        raise CheckFailed(f"hooks/series: hook {name} lacks or has too many keys: {odd}")
+    for key, value in entry.items():
+        if not isinstance(value, KEYS[key]):
+            raise CheckFailed(f"hooks/series: {key} of hook {name} has the wrong type")
+    values: dict[str, Any] = {**entry, "functions": tuple(cast(list[str], entry["functions"]))}
+    return Hook(**values)
+
+
+def load() -> list[Hook]:
+    """The series of this repository; none is an empty one."""
+    return parse_series(SERIES.read_text()) if SERIES.is_file() else []
+
+
+def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
+    """The hooks meant for this kernel."""
+    chosen = [hook for hook in hooks if in_range(kernel, hook.min, hook.max)]
+    if hooks and not chosen:
+        raise CheckFailed(f"no hook in hooks/series is for Linux {kernel}")
+    return chosen
+
+
+def spatch(rule: Path, path: str, directory: Path) -> process.Done:
+    """Apply one rule to one file below directory, in place."""
+    argv = ["spatch", "--very-quiet", "--no-show-diff", "--no-includes", "--in-place"]
+    if MACROS.is_file():
+        argv += ["--macro-file", str(MACROS)]
+    argv += ["--sp-file", str(rule), path]
+    return process.run(argv, cwd=directory, timeout=TIME_LIMIT, quiet=True)
+
+
+def parse_rule(rule: Path) -> None:
+    """A rule with a mistake in it is told from one that does not fit."""
+    argv = ["spatch", "--very-quiet", "--parse-cocci", str(rule)]
+    done = process.run(argv, timeout=TIME_LIMIT, quiet=True)
+    if not done.ok:
+        raise CheckFailed(f"hooks/{rule.name} is not a valid semantic patch: {reason(done)}")
+
+
+def reason(done: process.Done) -> str:
+    """What a rule's own guard printed last, or the status."""
+    lines = [line for line in done.output.splitlines() if not line.startswith("warning:")]
+    return process.last_line("\n".join(lines)) or f"spatch ended with status {done.status}"
+
+
+def apply_one(hook: Hook, before: str, kernel: Version) -> str:
+    """The file's text after the hook; raises HookMissed unless it fits exactly."""
+    where = f"hook {hook.name} does not fit {hook.file} of Linux {kernel}"
+    with scratch("hook") as stage:
+        target = stage / hook.file
+        target.parent.mkdir(parents=True)
+        target.write_text(before)
+        done = spatch(hook.rule, hook.file, stage)
+        if not done.ok:
+            raise HookMissed(f"{where}: {reason(done)}")
+        after = target.read_text()
+    complaint = misfit(hook, changes.compare(before, after))
+    if complaint:
+        raise HookMissed(f"{where}: {complaint}")
+    return after
+
+
+def misfit(hook: Hook, got: changes.Shape) -> str:
+    """What is wrong with the shape of a hook's effect; empty if nothing is."""
+    if not got.changes:
+        return "it changes nothing"
+    if (got.added, got.removed) != (hook.added, hook.removed):
+        return (
+            f"it adds {got.added} and removes {got.removed} lines "
+            f"instead of {hook.added} and {hook.removed}"
+        )
+    outside = got.outside(hook.functions)
+    if outside:
+        where = outside[0].function or "the top of the file"
+        return f"it changes {where}, not only {', '.join(hook.functions)}"
+    return ""
+
+
+def apply_to_text(path: str, pristine: str, hooks: list[Hook], kernel: Version) -> str:
+    """All hooks of one file, in the order of the series."""
+    text = pristine
+    for hook in hooks:
+        text = apply_one(hook, text, kernel)
+    return text
+
+
+def checksum(pristine: str, hooks: list[Hook]) -> str:
+    """What the result of applying these hooks depends on."""
+    digest = hashlib.sha256(pristine.encode())
+    for hook in hooks:
+        digest.update(repr(hook).encode() + hook.rule.read_bytes())
+    if MACROS.is_file():
+        digest.update(MACROS.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def by_file(hooks: list[Hook]) -> dict[str, list[Hook]]:
+    """Group hooks by the file they change."""
+    grouped: dict[str, list[Hook]] = {}
+    for hook in hooks:
+        grouped.setdefault(hook.file, []).append(hook)
+    return grouped
+
+
+def hooked(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> dict[str, str]:
+    """The new text of every hooked file of a tree; unchanged input is answered from the cache."""
+    for hook in hooks:
+        if not hook.rule.is_file():
+            raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")
+    result = {}
+    for path, chosen in by_file(hooks).items():
+        if not (tree / path).is_file():
+            raise HookMissed(
+                f"hook {chosen[0].name} does not fit {path} of Linux {kernel}: no such file"
+            )
+        before = (tree / path).read_text()
+        kept = cache / checksum(before, chosen)
+        if not kept.is_file():
+            for hook in chosen:
+                parse_rule(hook.rule)
+            text = apply_to_text(path, before, chosen, kernel)
+            write_atomically(kept, text.encode())
+        result[path] = kept.read_text()
+    return result

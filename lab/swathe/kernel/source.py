@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Get kernel source: a distribution's package, a tarball, or a tree of your own."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import process, ui
+from swathe.base.errors import CheckFailed, UsageError
+from swathe.base.paths import BUILD, locked, scratch
+from swathe.kernel import apt, version
+
+# The suite that has a kernel's source, where a machine's own sources may not.
+SUITES = {"6.12": None, "7.3": "trixie-backports"}
+KERNELS = tuple(SUITES)
+SOURCES = BUILD / "src"
+INSTALLED = Path("/usr/src")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A pristine kernel tree. One that is not ours is read, never written."""
+
+    tree: Path
+    version: version.Version
+    ours: bool
+
+    @property
+    def key(self) -> str:
+        """A directory name that tells this tree from others of the same version."""
+        if self.ours:
+            return str(self.version)
+        digest = hashlib.sha256(str(self.tree).encode()).hexdigest()[:8]
+        return f"{self.version}-{digest}"
+
+
+def get(kernel: str, given: Path | None = None) -> Source:
+    """The tree to work on, fetched and unpacked if it is not there yet."""
+    if given is None:
+        with locked("source"):
+            return from_package(kernel)
+    if given.is_dir():
+        tree = given.resolve()
+        return Source(tree, version.of_tree(tree), ours=False)
+    if given.is_file():
+        with locked("source"):
+            return from_tarball(given.resolve())
+    raise UsageError(f"--source {given}: there is no such directory or tarball")
+
+
+def from_package(kernel: str) -> Source:
+    """Debian's linux-source-X.Y: unpacked before, installed, or fetched without being root."""
+    unpacked = [Source(tree, version.of_tree(tree), True) for tree in SOURCES.glob("linux-*")]
+    fitting = [source for source in unpacked if source.version.series == kernel]
+    if fitting:
+        return max(fitting, key=lambda source: source.version)
+    installed = INSTALLED / f"linux-source-{kernel}.tar.xz"
+    if installed.is_file():
+        return unpack(installed, SOURCES, kernel)
+    with scratch("fetch") as directory:
+        ui.note(f"fetching linux-source-{kernel} (about 150 MB)")
+        deb = apt.fetch(f"linux-source-{kernel}", SUITES[kernel], directory)
+        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+        tarball = directory / "usr" / "src" / installed.name
+        if not tarball.is_file():
+            raise CheckFailed(f"{deb.name} does not hold {installed.name}")
+        return unpack(tarball, SOURCES, kernel)
+
+
+def from_tarball(tarball: Path) -> Source:
+    """A tarball such as kernel.org's, unpacked once for each content."""
+    with tarball.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    home = SOURCES / f"tarball-{digest}"
+    for tree in home.glob("linux-*"):
+        return Source(tree, version.of_tree(tree), ours=False)
+    unpacked = unpack(tarball, home, None)
+    return Source(unpacked.tree, unpacked.version, ours=False)
+
+
+def unpack(tarball: Path, home: Path, kernel: str | None) -> Source:
+    """Unpack under a temporary name, look at it, and only then give it its name."""
+    ui.note(f"unpacking {tarball.name}")
+    with scratch("unpack") as directory:
+        argv = ["tar", "-x", "-f", str(tarball), "-C", str(directory), "--no-same-owner"]
+        process.check(argv, f"unpacking {tarball.name}", timeout=1200)
+        trees = [path for path in directory.iterdir() if path.is_dir()]
+        if len(trees) != 1:
+            raise UsageError(f"{tarball} does not hold one directory with a kernel tree")
+        found = version.of_tree(trees[0])
+        if kernel and found.series != kernel:
+            raise CheckFailed(f"{tarball.name} holds Linux {found}, not {kernel}")
+        final = home / f"linux-{found}"
+        home.mkdir(parents=True, exist_ok=True)
+        trees[0].rename(final)
+    return Source(final, found, ours=True)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own tests, unchanged, in two guests side by side: Swathe off, and on.
+
+Both boot from one initramfs and run the same programs in the same order. What
+is tested is that their verdicts are the same. A case that fails in stock, too,
+must have its reason in kselftests.toml.
+"""
+
+import shlex
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from swathe.base import parallel, ui
+from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.verdicts import Test, Verdict
+from swathe.guest import environment, initramfs, sections, vm
+from swathe.kernel import build
+from swathe.kernel.arch import ARCHES
+from swathe.kselftests import builds, cases, judge, listing
+from swathe.kselftests.cases import ProgramRun
+from swathe.kselftests.judge import Comparison
+from swathe.kselftests.listing import PART, Entry
+
+MEMORY = "4G"
+NODES = "numa=fake=2"
+BOOT_TIME = 300
+SWITCH = "/sys/kernel/mm/unmap"
+# Where the tests are, and their temporary files: on the disk. Pages of an initramfs
+# can be neither reclaimed nor accounted as files.
+DISK = Path("/mnt")
+
+# What stdbuf preloads: with whole lines, a program that is ended, or forks, says everything once.
+# The kernel's own runner does the same.
+STDBUF = Path("/usr/libexec/coreutils/libstdbuf.so")
+BY_LINES = f"BY_LINES='LD_PRELOAD={STDBUF} _STDBUF_O=L'"
+# What pthread_cancel() loads, beside the C library.
+UNWINDER = "libgcc_s.so.1"
+
+# mm/protection_keys_64 reads it.
+USERS = "mkdir -p /etc && echo root:x:0:0:root:/root:/bin/sh >/etc/passwd"
+
+# Every program runs in a cgroup of its own: whatever it leaves behind is ended with it. What
+# programs and preparations set is set back. Huge pages: what run_vmtests.sh asks for.
+FUNCTIONS = """\
+GROUP=/sys/fs/cgroup/kselftest
+fresh() {
+	echo 3 >/proc/sys/vm/drop_caches
+	echo 1 >/proc/sys/vm/compact_memory
+	echo 128 >/proc/sys/vm/nr_hugepages
+	echo 0 >/proc/sys/vm/overcommit_memory
+	echo always >/sys/kernel/mm/transparent_hugepage/enabled
+	echo 1 >/sys/kernel/mm/ksm/smart_scan
+}
+attempt() { # LIMIT PREPARATION DIRECTORY COMMAND
+	limit=$1 prepare=$2 directory=$3; shift 3
+	mkdir -p $GROUP
+	fresh
+	eval "$prepare"
+	read before rest </proc/uptime
+	(
+		echo 0 >$GROUP/cgroup.procs
+		cd "$directory" && exec env $BY_LINES timeout -k 5 "$limit" "$@"
+	) </dev/null
+	status=$?
+	read after rest </proc/uptime
+	echo 1 >$GROUP/cgroup.kill
+	while ! rmdir $GROUP 2>/dev/null; do sleep 0.1; done
+	printf '\\n# swathe: seconds %s %s\\n' $before $after
+	return $status
+}
+"""
+
+
+@dataclass(frozen=True)
+class KselftestRequest:
+    kernel: build.KernelRequest
+    entries: tuple[Entry, ...]
+    cpus: int
+    boot: str
+    whole: bool = True
+    keep: bool = False
+
+    @property
+    def processors(self) -> int:
+        """mm/migration wants two threads beside its own, each on a processor."""
+        return max(self.cpus, 3)
+
+
+@dataclass
+class Heard:
+    """What one guest reported."""
+
+    text: list[str] = field(default_factory=list)
+    lost: VmLost | None = None
+
+    @property
+    def sections(self) -> list[sections.Section]:
+        return sections.parse("".join(self.text))
+
+
+def build_programs(built: build.BuiltKernel) -> dict[str, Path]:
+    """All programs of the targets that any entry wants: they are built together."""
+    entries = listing.load().entries
+    targets = tuple(dict.fromkeys(builds.target(entry.program) for entry in entries))
+    extra = {entry.program: entry.include for entry in entries if entry.include}
+    return builds.build(builds.Tree(built.tree, build.user_headers(built), targets), extra)
+
+
+def line(number: int, entry: Entry) -> str:
+    """What the guest's script does for one entry; sections are named by number."""
+    path = DISK / entry.program
+    command = shlex.join([f"./{path.name}", *entry.args])
+    where = f"{entry.limit} {shlex.quote(entry.prepare)} {path.parent}"
+    return f"report {PART} {number} {entry.program} -- attempt {where} {command}"
+
+
+def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
+    """The initramfs of both guests."""
+    wanted = {entry.program: built[entry.program] for entry in entries}
+    lines = [
+        USERS,
+        *(f"cp -r /{target} {DISK}" for target in dict.fromkeys(map(builds.target, wanted))),
+        f"report switch -- cat {SWITCH}/enabled",
+        *(line(number, entry) for number, entry in enumerate(entries)),
+        f"report switch -- cat {SWITCH}/enabled",
+        f"report stat -- cat {SWITCH}/stat",
+    ]
+    files = {f"/{name}": path for name, path in wanted.items()}
+    script = sections.script([BY_LINES, FUNCTIONS, *lines])
+    return initramfs.Job(
+        ["/bin/sh", "/test.sh"], {**libraries(wanted.values()), **files}, {"/test.sh": script}
+    )
+
+
+def libraries(programs: Iterable[Path]) -> dict[str, Path]:
+    """What the programs are loaded with, and what the C library loads later."""
+    found = {str(STDBUF): STDBUF}
+    for path in programs:
+        found |= initramfs.libraries(path)
+    for name in [Path(name) for name in found]:
+        if name.name == "libc.so.6" and (unwinder := name.with_name(UNWINDER)).exists():
+            found[str(unwinder)] = unwinder.resolve()
+    return found
+
+
+def boot(
+    machine: vm.Machine, work: initramfs.Job, name: str, names: dict[str, str],
+    stop: threading.Event,
+) -> Heard:  # fmt: skip
+    """One guest, to its end. A lost one leaves what it had said, and ends the other."""
+    heard = Heard()
+
+    def on_text(more: str) -> None:
+        heard.text.append(more)
+        for begun in more.splitlines():
+            if begun.startswith(f"@ {PART} "):
+                ui.note(f"  {name}: {names.get(begun.split()[2], begun)}")
+
+    try:
+        verdict = vm.boot(machine, work, f"{PART}-{name}", on_text, stop)
+    except VmLost as error:
+        heard.lost = error
+        stop.set()
+        return heard
+    except vm.Stopped:
+        return heard
+    if verdict.shell_status:
+        raise CheckFailed(f"the guest's script ended with status {verdict.shell_status} ({name})")
+    return heard
+
+
+def both(
+    request: KselftestRequest, built: build.BuiltKernel, work: initramfs.Job
+) -> tuple[Heard, Heard]:
+    """The two guests, side by side."""
+    limit = BOOT_TIME + sum(entry.limit + 30 for entry in request.entries)
+    names = {str(number): entry.name for number, entry in enumerate(request.entries)}
+
+    def task(name: str, switch: str) -> parallel.Task[Heard]:
+        words = f"unmap={switch} {NODES} {vm.STEADY} {request.boot}".strip()
+        machine = vm.Machine(
+            built.image, built.out, request.processors, MEMORY, exact=False, boot=words,
+            timeout=limit, target=built.target, cpu=built.target.short_strings,
+        )  # fmt: skip
+        return parallel.Task(lambda stop: boot(machine, work, name, names, stop))
+
+    off, on = parallel.run([task("off", "n"), task("on", "y")], 2)
+    return off, on
+
+
+def outcomes(heard: Heard, entries: Sequence[Entry]) -> dict[int, ProgramRun]:
+    """The programs that ended, by number."""
+    ended = [item for item in heard.sections if item.status is not None and item.words[0] == PART]
+    return {
+        int(item.words[1]): cases.read(item, entries[int(item.words[1])].limit) for item in ended
+    }
+
+
+def pairs(entries: Sequence[Entry], off: Heard, on: Heard) -> list[Comparison]:
+    a, b = outcomes(off, entries), outcomes(on, entries)
+    return [Comparison(entry.name, a.get(n), b.get(n)) for n, entry in enumerate(entries)]
+
+
+def counters(heard: Heard) -> dict[str, int]:
+    """mm/unmap's own counters at the guest's end."""
+    lines = [line for item in heard.sections if item.words == ("stat",) for line in item.lines]
+    words = [line.split() for line in lines]
+    return {item[0]: int(item[1]) for item in words if len(item) == 2 and item[1].isdigit()}
+
+
+def switches(off: Heard, on: Heard, whole: bool = True) -> list[Test]:
+    """That the two guests differed as they should, all the way: else nothing was compared.
+
+    Not every single program makes anything be evicted, but all together do.
+    """
+    found = []
+    for name, heard, zero in (("off", off, True), ("on", on, False)):
+        masks = [int(item.text, 0) for item in heard.sections if item.words == ("switch",)]
+        right = len(masks) == 2 and all((mask == 0) is zero for mask in masks)
+        runs = counters(heard).get("evict_runs", -1)
+        right = right and (runs == 0 if zero else runs >= whole)
+        verdict = Verdict.PASSED if right else Verdict.FAILED
+        found.append(Test(f"{PART}: swathe was {name}", verdict, f"masks {masks}, {runs} runs"))
+    return found
+
+
+def missing(
+    entries: Sequence[Entry], built: build.BuiltKernel, made: dict[str, Path]
+) -> list[Test]:
+    """Entries without a program: not in this kernel, or it does not compile."""
+    found = []
+    for entry in entries:
+        source = built.tree / builds.SELFTESTS / f"{entry.program}.c"
+        if entry.program in made:
+            continue
+        if source.is_file():
+            found.append(Test(f"{PART} {entry.name}", Verdict.FAILED, "it does not compile"))
+        else:
+            text = f"Linux {built.version} does not have it"
+            found.append(Test(f"{PART} {entry.name}", Verdict.SKIPPED, text))
+    return found
+
+
+def run(request: KselftestRequest) -> list[Test]:
+    """Build, boot both, compare."""
+    if ARCHES[request.kernel.arch].foreign:
+        # Their libraries would have to be fetched and their headers, too.
+        return [Test(PART, Verdict.SKIPPED, "the kernel's own tests are run on x86_64 only")]
+    built = build.build(request.kernel)
+    made = build_programs(built)
+    absent = missing(request.entries, built, made)
+    entries = tuple(entry for entry in request.entries if entry.program in made)
+    ran = replace(request, entries=entries)
+    ui.note(f"booting Linux {built.version} twice for {len(entries)} of the kernel's own tests")
+    off, on = both(ran, built, job(entries, made))
+    found = pairs(entries, off, on)
+    catalogue = listing.load()
+    where = environment.look(built, request.processors, MEMORY)
+    judge.record(found, catalogue, where, request.keep)
+    tests = [*absent, *(test for pair in found for test in judge.judge(pair, catalogue))]
+    for pair in found:
+        judge.tell_passing(pair, catalogue)
+    if lost := [heard.lost for heard in (off, on) if heard.lost]:
+        raise which(lost[0], off, on, tests)
+    return [*tests, *switches(off, on, request.whole)]
+
+
+def which(error: VmLost, off: Heard, on: Heard, tests: list[Test]) -> VmLost:
+    """The same error with the program that was running, after the failures known by then."""
+    for test in tests:
+        if test.verdict is Verdict.FAILED:
+            ui.result(f"failed before the end: {test.name} ({test.detail})")
+    where = [
+        f"swathe {name}, in {' '.join(item.words[2:])}"
+        for name, heard in (("off", off), ("on", on)) if heard.lost
+        for item in heard.sections if item.status is None
+    ]  # fmt: skip
+    return VmLost(f"{error} ({'; '.join(where) or 'before the first test'})")

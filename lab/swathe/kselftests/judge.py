@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Two runs of each of the kernel's own tests: are they the same, and what fails in stock?"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from swathe.base import ui
+from swathe.base.paths import BUILD, RECORDED, write_atomically
+from swathe.base.verdicts import Test, Verdict
+from swathe.guest import environment
+from swathe.kselftests import cases
+from swathe.kselftests.cases import Case, ProgramRun
+from swathe.kselftests.listing import FILE, PART, Catalogue
+
+RESULTS = BUILD / "results"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both runs of one program; None where it did not end. commit: which swathe ran it."""
+
+    name: str
+    off: ProgramRun | None
+    on: ProgramRun | None
+    commit: str = ""
+
+
+def unexplained(pair: Comparison, catalogue: Catalogue) -> list[cases.Case]:
+    """What fails in stock without a known reason; a status needs none if a case has failed."""
+    assert pair.off is not None
+    inner = [case for case in pair.off.inner if case.verdict is Verdict.FAILED]
+    end = pair.off.end
+    explained = inner and end.detail == "status 1"
+    failed = [*inner, *([end] if end.verdict is Verdict.FAILED and not explained else [])]
+    return [case for case in failed if not catalogue.reason(pair.name, case.name)]
+
+
+def unsteady(pair: Comparison, name: str, catalogue: Catalogue) -> bool:
+    known = catalogue.reason(pair.name, name)
+    return bool(known and known.unsteady)
+
+
+def judge(pair: Comparison, catalogue: Catalogue) -> list[Test]:
+    """One test for the comparison, and one for each failure that nobody has explained."""
+    full = f"{PART} {pair.name}"
+    if pair.off is None or pair.on is None:
+        where = "off" if pair.off is None else "on"
+        return [Test(full, Verdict.FAILED, f"it did not end with swathe {where}")]
+    found = [
+        Test(f"{full}: {case.name}", Verdict.FAILED,
+             f"fails in stock, too ({case.detail or 'silent'}): {FILE.name} has no reason for it")
+        for case in unexplained(pair, catalogue)
+    ]  # fmt: skip
+    differing = [
+        item for item in cases.differences(pair.off, pair.on)
+        if not unsteady(pair, item.name, catalogue)
+    ]  # fmt: skip
+    if differing:
+        return [Test(full, Verdict.FAILED, "; ".join(map(str, differing))), *found]
+    if pair.off.skipped:
+        detail = next((case.detail for case in pair.off.cases if case.detail), "it skips itself")
+        return [Test(full, Verdict.SKIPPED, detail), *found]
+    return [Test(full, Verdict.PASSED), *found]
+
+
+def tell_passing(pair: Comparison, catalogue: Catalogue) -> None:
+    """Known failures that did not happen."""
+    if pair.off is None:
+        return
+    failed = [case.name for case in pair.off.cases if case.verdict is Verdict.FAILED]
+    for known in catalogue.known:
+        idle = known.test == pair.name and not any(known.means(pair.name, n) for n in failed)
+        if idle and not known.unsteady:
+            ui.result(f"known to fail, but passes: {pair.name}: {known.case} ({known.reason})")
+
+
+def row(pair: Comparison, catalogue: Catalogue) -> list[str]:
+    """One line of the table."""
+
+    def side(outcome: ProgramRun | None) -> list[str]:
+        return [outcome.summary(), f"{outcome.seconds:.0f}"] if outcome else ["did not end", ""]
+
+    word = "same"
+    if judge(pair, catalogue)[0].verdict is Verdict.FAILED:
+        word = "**differs**"
+    elif pair.off and pair.on and cases.differences(pair.off, pair.on):
+        word = "unsteady"
+    (off, off_time), (on, on_time) = side(pair.off), side(pair.on)
+    return [f"`{pair.name}`", off, on, word, off_time, on_time]
+
+
+def table(found: Sequence[Comparison], catalogue: Catalogue, where: str) -> str:
+    """The results as Markdown."""
+    lines = [
+        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# The kernel's own tests", "",
+        f"Verdicts with Swathe off and on, in two guests that run side by side. {where}.", "",
+        "| test | off | on | | seconds, off | on |", "|---|---|---|---|---:|---:|",
+        *(f"| {' | '.join(row(pair, catalogue))} |" for pair in found), "",
+    ]  # fmt: skip
+    commits = Counter(pair.commit for pair in found)
+    if len(commits) > 1:
+        lines += [
+            f"Not all in one run: {'; '.join(f'{n} by {c}' for c, n in commits.items())}.",
+            "",
+        ]
+    ran = {pair.name for pair in found}
+    known = [item for item in catalogue.known if item.test in ran]
+    if known:
+        lines += ["Known to fail in stock under emulation, or sometimes (unsteady):", ""]
+        lines += [f"- `{item.test}`, {item.case}: {item.reason}" for item in known] + [""]
+    return "\n".join(lines)
+
+
+def as_json(found: Sequence[Comparison], where: environment.Environment) -> str:
+    def side(outcome: ProgramRun | None) -> object:
+        if outcome is None:
+            return None
+        cases = [[case.name, case.verdict.value, case.detail] for case in outcome.cases]
+        return {"seconds": outcome.seconds, "cases": cases}
+
+    tests = [
+        {"test": p.name, "swathe": p.commit, "off": side(p.off), "on": side(p.on)} for p in found
+    ]
+    return json.dumps({"environment": where.as_json(), "tests": tests}, indent=1) + "\n"
+
+
+def earlier(path: Path, where: environment.Environment) -> list[Comparison]:
+    """What path has of this very configuration; results of another say nothing about it."""
+
+    def side(said: dict[str, Any] | None) -> ProgramRun | None:
+        if said is None:
+            return None
+        cases = tuple(Case(name, Verdict(word), detail) for name, word, detail in said["cases"])
+        return ProgramRun(cases, said["seconds"])
+
+    data = json.loads(path.read_text()) if path.is_file() else {}
+    if data.get("environment", {}).get("config_hash") != where.config_hash:
+        return []
+    return [
+        Comparison(item["test"], side(item["off"]), side(item["on"]), item.get("swathe", ""))
+        for item in data["tests"]
+    ]
+
+
+def whole(
+    found: Sequence[Comparison], kept: Sequence[Comparison], catalogue: Catalogue
+) -> list[Comparison]:
+    """What was found now, and what was found earlier and not now, in the catalogue's order."""
+    by_name = {pair.name: pair for pair in [*kept, *found]}
+    return [by_name[entry.name] for entry in catalogue.entries if entry.name in by_name]
+
+
+def record(
+    found: Sequence[Comparison], catalogue: Catalogue, where: environment.Environment, keep: bool
+) -> None:
+    """What was found, in build/results; with keep, where results are kept for good, too."""
+    name = f"{PART}-{where.kernel}"
+    for directory in [RESULTS, *([RECORDED] if keep else [])]:
+        path = directory / f"{name}.json"
+        now = [replace(pair, commit=where.swathe) for pair in found]
+        all_found = whole(now, earlier(path, where), catalogue)
+        text = table(all_found, catalogue, where.line())
+        write_atomically(path, as_json(all_found, where).encode())
+        write_atomically(path.with_name(f"{name}.md"), text.encode())
+        ui.note(f"results: {directory / name}.md")

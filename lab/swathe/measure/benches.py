@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The benches: which cases each has, what it needs, and what its figures leave out."""
+
+import textwrap
+from dataclasses import dataclass
+
+from swathe.base.errors import UsageError
+
+ALWAYS_EXCLUDED = "idle time, wall time"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One program of workloads/, called once for each case."""
+
+    name: str
+    summary: str
+    cases: tuple[str, ...]
+    excludes: str
+    memory: str = "4G"
+    disk: str = "2G"
+    full_memory: str = "4G"
+    full_disk: str = "2G"
+    clears: bool = False  # pages are cleared or copied in the measured call
+    own_time: bool = False  # its instructions are those of its processes, not of the whole stretch
+    boot: str = ""  # kernel parameters that this bench alone needs
+    sized: bool = False  # takes --mib
+    seconds: float = 1  # one run of one case, about: what takes longest begins first
+    guests: int = 1  # how many machines its cases may be spread over
+    packages: tuple[str, ...] = ()  # of Debian, beyond the launcher's: it runs when it is named
+
+    def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The cases that are measured in one boot, for each boot."""
+        parts = min(self.guests, len(cases))
+        return [cases[part::parts] for part in range(parts)]
+
+
+BENCHES = (
+    Bench(
+        "lazyfree",
+        "MADV_PAGEOUT of 128 MiB of MADV_FREE'd folios, by folio size",
+        ("4K", "64K", "1024K"),
+        "allocating and clearing the pages, MADV_FREE itself",
+        sized=True,
+        seconds=1,
+    ),
+    Bench(
+        "filemap",
+        "reclaim of a mapped file on XFS in large folios",
+        ("pageout", "reclaim"),
+        "reading the file, faulting its pages in",
+        memory="4G",
+        disk="2G",
+        full_memory="14G",
+        full_disk="16G",
+        sized=True,
+        seconds=6,
+    ),
+    Bench(
+        "zap",
+        "munmap(), MADV_DONTNEED and exit, 256 MiB of folios mapped by PTEs, by folio size",
+        (
+            *(f"{1 << n}K" for n in (2, *range(4, 12))),
+            "dontneed-4K",
+            "dontneed-64K",
+            "dontneed-2048K",
+            "exit-4K",
+            "exit-64K",
+            "exit-2048K",
+            "swapped-4K",
+            "swapped-64K",
+            "sparse-4K",
+        ),
+        "allocating and clearing the pages; exit includes waking and burying the child",
+        sized=True,
+        guests=2,
+        seconds=2,
+    ),
+    Bench(
+        "swapout",
+        "MADV_PAGEOUT of 128 MiB of anonymous folios to zram (zeroes, random) or XFS, by size",
+        ("4K", "16K", "64K", "1024K", "4K-random", "64K-random", "4K-xfs", "64K-xfs"),
+        "allocating and filling the pages, swapping them in again",
+        sized=True,
+        seconds=2,
+    ),
+    Bench(
+        "pageout_rate",
+        "a round of reading 2 MiB of a file on XFS and MADV_PAGEOUT, processes x files",
+        ("1x1", "4x4"),
+        "waiting for the disk; faulting and reading are included",
+        own_time=True,
+        seconds=1,
+    ),
+    Bench(
+        "ptetables",
+        "page tables that stay behind when all pages are gone",
+        (
+            "dontneed-2M",
+            "dontneed-64K",
+            "dontneed-unaligned",
+            "lazyfree",
+            "punch-hole",
+            "truncate",
+            "dontunmap",
+            "uffd-move",
+            "file-pageout",
+            "fork-exit",
+        ),
+        "touching the pages, but for dontneed-2M",
+        clears=True,
+        seconds=1,
+    ),
+    Bench(
+        "multifault",
+        "page faults: 1 and 8 threads, against a zapping thread, one in 2 MiB",
+        ("1", "8", "zapped", "sparse", "sparse-kept"),
+        "making threads; clearing pages is included",
+        clears=True,
+        seconds=3,
+    ),
+    Bench(
+        "thp_refault",
+        "128 MiB purged in pieces and used again with huge pages, by size of the pieces",
+        (
+            "4K",
+            "64K",
+            "2M",
+            "unaligned",
+            "shmem",
+            "64K-never",
+            "64K-madvise",
+            "64K-huge",
+            "64K-pressure",
+        ),
+        "the first filling and purging, reading RSS",
+        clears=True,
+        sized=True,
+        guests=2,
+        seconds=2,
+    ),
+    Bench(
+        "migrate",
+        "move_pages() of 128 MiB to another memory node and back, by folio size",
+        ("64K", "1024K", "2048K", "file"),
+        "allocating and filling the pages; copying them is included",
+        clears=True,
+        sized=True,
+        seconds=5,
+        boot="numa=fake=2",
+    ),
+    Bench(
+        "allocators",
+        "heaps of jemalloc and Go programs, 170 MiB, freed and given back to the kernel",
+        ("jemalloc", "jemalloc-live", "go", "go-live"),
+        "filling and freeing the heap, and what else runs; Go's collection is included",
+        own_time=True,
+        guests=2,
+        seconds=4,
+        packages=("libjemalloc-dev", "golang-go"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A bench and those of its cases that are wanted."""
+
+    bench: Bench
+    cases: tuple[str, ...]
+
+    def sized(self, mibs: tuple[int, ...]) -> "Choice":
+        """Each case once for each size, as CASE@SIZEM."""
+        if mibs and not self.bench.sized:
+            sized = ", ".join(bench.name for bench in BENCHES if bench.sized)
+            raise UsageError(f"bench {self.bench.name} takes no --mib: those that do are {sized}")
+        if not mibs:
+            return self
+        return Choice(self.bench, tuple(f"{case}@{n}M" for case in self.cases for n in mibs))
+
+
+def arguments(case: str) -> str:
+    """What a program is called with for a case."""
+    name, _, size = case.partition("@")
+    return f"{name} --mib {size.removesuffix('M')}" if size else name
+
+
+def mib(case: str) -> int:
+    """The size that a case names, or 0."""
+    size = case.partition("@")[2]
+    return int(size.removesuffix("M")) if size else 0
+
+
+def listing() -> str:
+    """All names, for help and for errors."""
+    return "\n".join(map(described, BENCHES))
+
+
+def described(bench: Bench) -> str:
+    """A bench, and below it the cases that it has."""
+    indent = " " * 15
+    cases = textwrap.fill(
+        " ".join(bench.cases), 80, initial_indent=indent, subsequent_indent=indent,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    only = f"\n{indent}only when named: needs {' '.join(bench.packages)}" if bench.packages else ""
+    return f"  {bench.name:12} {bench.summary}\n{cases}{only}"
+
+
+def choose(names: list[str]) -> list[Choice]:
+    """What NAME or NAME:CASE arguments mean, in the table's order; none means everything for
+    which nothing has to be installed.
+    """
+    wanted: dict[str, list[str]] = {}
+    known = {bench.name: bench for bench in BENCHES}
+    for name in names or [bench.name for bench in BENCHES if not bench.packages]:
+        head, _, case = name.partition(":")
+        if head not in known:
+            raise UsageError(f"there is no bench {head!r}; the benches are: {', '.join(known)}")
+        bench = known[head]
+        if case and case not in bench.cases:
+            raise UsageError(
+                f"bench {head} has no case {case!r}; its cases are: {', '.join(bench.cases)}"
+            )
+        wanted.setdefault(head, []).extend([case] if case else bench.cases)
+    return [
+        Choice(bench, tuple(case for case in bench.cases if case in wanted[bench.name]))
+        for bench in BENCHES
+        if bench.name in wanted
+    ]

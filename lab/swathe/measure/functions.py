@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each kernel function costs in a bench's measured call, from the plugin's call trees."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.paths import BUILD, scratch, write_atomically
+from swathe.guest import environment, sections, vm
+from swathe.kernel import build
+from swathe.measure import benches, calltree, instructions, plugin, rows
+from swathe.measure.calltree import Region
+
+CONFIGS = ("stock", "swathe")
+RESULTS = BUILD / "results"
+TOLERANCE = 0.01
+SHARE_SHOWN = 0.005
+
+
+@dataclass(frozen=True)
+class ProfileRequest:
+    kernel: build.KernelRequest
+    bench: benches.Bench
+    case: str
+    against: str | None
+    top: int
+    timeout: float
+
+
+@dataclass(frozen=True)
+class ProfiledRun:
+    """One config's region, with what the guest said of the same run."""
+
+    config: str
+    region: Region
+    pages: float
+    clock: float
+
+
+@dataclass(frozen=True)
+class ProfileResult:
+    profiles: tuple[ProfiledRun, ...]
+    environment: environment.Environment
+
+
+def measure(request: ProfileRequest) -> ProfileResult:
+    """Build the kernels, and boot each once."""
+    ours = build.build(request.kernel)
+    profiles = measure_in(request, ours, CONFIGS)
+    if request.against:
+        other = build.build(instructions.other_kernel(request.kernel, request.against))
+        profiles += measure_in(request, other, (request.against,))
+    return ProfileResult(tuple(profiles), environment.look(ours, 1, request.bench.memory))
+
+
+def measure_in(
+    request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str]
+) -> list[ProfiledRun]:
+    """One boot: one run to warm up, and one of each config for the figures."""
+    lines = instructions.guest_lines(request.bench.name, [request.case], configs, 1, False)
+    job = instructions.job(request.bench.name, lines, built.target)
+    text: list[str] = []
+    with scratch("profile") as home:
+        machine = vm.Machine(
+            built.image, built.out, 1, request.bench.memory, request.bench.disk,
+            boot=f"{instructions.BOOT} {request.bench.boot}".strip(), timeout=request.timeout,
+            target=built.target, cpu=instructions.processor(request.bench, built.target),
+            options=plugin.option(home, built.out, built.target, "calls"),
+        )  # fmt: skip
+        vm.boot(machine, job, f"profile-{request.bench.name}", text.append)
+        seen = calltree.parse(plugin.written(home).read_text().splitlines())
+    return pair(sections.parse("".join(text)), seen, request.bench.own_time)
+
+
+def pair(
+    reports: Sequence[sections.Section], seen: Sequence[Region], own_time: bool
+) -> list[ProfiledRun]:
+    """Each measured run with its region; what the plugin and the clock counted must agree."""
+    rows.collect(reports)
+    skipped = rows.skipped(reports)
+    if skipped:
+        raise CheckFailed(f"there is nothing to profile: {skipped[0]}")
+    if len(seen) != len(reports):
+        raise VmLost(f"{len(seen)} marked stretches were seen in {len(reports)} runs")
+    found = []
+    for report, region in zip(reports, seen, strict=True):
+        if report.words[3] == "0":
+            continue
+        metrics = {name: value for name, value, _ in rows.metrics(report)}
+        found.append(
+            ProfiledRun(report.words[2], region, metrics["pages"], metrics[rows.MAIN_METRIC])
+        )
+    for profile in found:
+        require_agreement(profile, own_time)
+    return found
+
+
+def require_agreement(profile: ProfiledRun, own_time: bool) -> None:
+    """To 1 %; the clock of a process that others run beside only is a part of what was counted."""
+    counted = profile.region.total().instructions
+    allowed = TOLERANCE * profile.clock
+    if counted < profile.clock - allowed or (not own_time and counted > profile.clock + allowed):
+        raise CheckFailed(
+            f"{profile.config}: the profiler counted {counted} instructions, "
+            f"the guest's clock {profile.clock:.0f}"
+        )
+
+
+def tree(region: Region) -> Iterator[tuple[calltree.Path, int]]:
+    """The call paths of the unmap path that are worth a line, callees after their caller."""
+    least = SHARE_SHOWN * region.total().instructions
+    found = region.inclusive(calltree.UNMAP_ROOTS)
+    yield from branches((), {path: below for path, below in found.items() if below >= least})
+
+
+def branches(
+    above: calltree.Path, found: dict[calltree.Path, int]
+) -> Iterator[tuple[calltree.Path, int]]:
+    """What is called from here, the most expensive first."""
+    below = [path for path in found if path[:-1] == above]
+    for path in sorted(below, key=lambda path: -found[path]):
+        yield path, found[path]
+        yield from branches(path, found)
+
+
+def as_json(profile: ProfiledRun) -> dict[str, object]:
+    """Counts of the whole stretch, not per page."""
+    region = profile.region
+    return {
+        "pages": profile.pages,
+        "functions": {name: asdict(counts) for name, counts in sorted(region.functions().items())},
+        "unmap_path": asdict(region.unmap_path()),
+        "writing": asdict(region.writing()),
+        "total": asdict(region.total()),
+        "tree": list(tree(region)),
+    }
+
+
+def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
+    """Folded stacks for flame graphs, and everything as JSON."""
+    name = f"{request.bench.name}-{request.case}"
+    for profile in result.profiles:
+        path = RESULTS / f"{name}-{profile.config}.folded"
+        write_atomically(path, profile.region.folded().encode())
+        yield path
+    data = {
+        "bench": request.bench.name,
+        "case": request.case,
+        "environment": result.environment.as_json(),
+        "configs": {profile.config: as_json(profile) for profile in result.profiles},
+    }
+    path = RESULTS / f"profile-{name}.json"
+    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+    yield path

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot kernels and measure benches in them in exact instruction counts."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.progress import Progress, TaskID
+
+from swathe.base import parallel, ui
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import BUILD, WORKLOADS, scratch, write_atomically
+from swathe.guest import environment, initramfs, sections, vm
+from swathe.kernel import build, compiler
+from swathe.kernel.arch import Arch
+from swathe.measure import allocators, benches, plugin, rows
+from swathe.measure.rows import Row, Series
+
+RESULTS = BUILD / "results"
+SWITCHED = {"stock": "0", "swathe": "y"}
+GIB = 1024
+# No address randomisation: it must not matter where a mapping lies.
+BOOT = "quiet norandmaps"
+READ_AHEAD = 128  # kB: what Linux 6.12 does
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    kernel: build.KernelRequest
+    choices: tuple[benches.Choice, ...]
+    full: bool
+    against: str | None
+    repeats: int
+    cpus: int
+    timeout: float
+    boot: str
+    json: Path | None
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    rows: tuple[Row, ...]
+    series: tuple[Series, ...]
+    environment: environment.Environment
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One boot: cases of one bench, their configs taking turns in one kernel."""
+
+    bench: benches.Bench
+    cases: tuple[str, ...]
+    configs: tuple[str, ...]
+    built: build.BuiltKernel
+
+    @property
+    def title(self) -> str:
+        return f"{self.bench.name} ({' and '.join(self.configs)})"
+
+
+def measure(request: BenchRequest) -> BenchResult:
+    """Build the kernels, then boot them for all benches, as many at once as there is room for."""
+    ours = build.build(request.kernel)
+    kernels: list[tuple[build.BuiltKernel, tuple[str, ...]]] = [(ours, ("stock", "swathe"))]
+    if request.against:
+        other = build.build(other_kernel(request.kernel, request.against))
+        kernels.insert(0, (other, (request.against,)))
+    guests = plan(request, kernels)
+    for guest in guests:  # what is compiled and packed is ready before any of them boots
+        initramfs.make(guest_job(request, guest), guest.built.out, guest.built.target)
+        plugin.plugin(guest.built.target)
+    reports = in_order(request.choices, measure_all(request, guests))
+    memory = max(machine_mib(request, guest) for guest in guests)
+    return BenchResult(
+        tuple(rows.summarise(rows.collect(reports))),
+        tuple(rows.series(reports)),
+        environment.look(ours, request.cpus, f"{memory // GIB}G"),
+        tuple(rows.skipped(reports)),
+    )
+
+
+def in_order(
+    choices: Sequence[benches.Choice], reports: Sequence[sections.Section]
+) -> list[sections.Section]:
+    """By bench and case as they were chosen, however they were spread over guests."""
+    asked = [(choice.bench.name, case) for choice in choices for case in choice.cases]
+    return sorted(reports, key=lambda report: asked.index((report.words[0], report.words[1])))
+
+
+def other_kernel(ours: build.KernelRequest, against: str) -> build.KernelRequest:
+    """The third column: the same tree untouched, or another version's."""
+    if against == "pristine":
+        return replace(ours, pristine=True)
+    return replace(ours, kernel=against, source=None, pristine=True)
+
+
+def plan(
+    request: BenchRequest, kernels: Sequence[tuple[build.BuiltKernel, tuple[str, ...]]]
+) -> list[Guest]:
+    """All boots, in the order in which their rows are shown."""
+    return [
+        Guest(choice.bench, cases, configs, built)
+        for choice in request.choices
+        for built, configs in kernels
+        for cases in choice.bench.groups(choice.cases)
+    ]
+
+
+def machine_mib(request: BenchRequest, guest: Guest) -> int:
+    """Room for the largest size and its copy in zram."""
+    usual = guest.bench.full_memory if request.full else guest.bench.memory
+    return max(vm.mebibytes(usual), 2 * max(map(benches.mib, guest.cases)) + 2 * GIB)
+
+
+def disk_mib(request: BenchRequest, guest: Guest) -> int:
+    usual = guest.bench.full_disk if request.full else guest.bench.disk
+    return max(vm.mebibytes(usual), max(map(benches.mib, guest.cases)) + GIB)
+
+
+def turns(request: BenchRequest, guest: Guest) -> int:
+    return len(guest.cases) * (1 + request.repeats * len(guest.configs))
+
+
+def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[sections.Section]:
+    """Every guest with a line of progress; what they reported, in the guests' order."""
+    with ui.progress() as shown:
+        tasks = []
+        for guest in guests:
+            line = shown.add_task(guest.title, total=turns(request, guest), start=False)
+            tasks.append(
+                parallel.Task(
+                    watched(request, guest, shown, line),
+                    cost=turns(request, guest) * guest.bench.seconds,
+                    memory=machine_mib(request, guest) << 20,
+                )
+            )
+        return [section for found in parallel.run(tasks, request.jobs) for section in found]
+
+
+def watched(
+    request: BenchRequest, guest: Guest, shown: Progress, line: TaskID
+) -> Callable[[threading.Event], list[sections.Section]]:
+    """Measuring one guest, as something that can be done later, and ended early."""
+
+    def begin(stop: threading.Event) -> list[sections.Section]:
+        shown.start_task(line)
+        return measure_in(request, guest, lambda count: shown.update(line, completed=count), stop)
+
+    return begin
+
+
+def measure_in(
+    request: BenchRequest, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
+) -> list[sections.Section]:
+    """One boot: what its programs reported, and the events that were counted meanwhile."""
+    text = list[str]()
+    name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
+    with scratch("events") as home:
+        verdict = vm.boot(
+            machine(request, guest, home), guest_job(request, guest), name,
+            tally(text, show_count), stop,
+        )  # fmt: skip
+        found = sections.parse("".join(text))
+        if verdict.shell_status:
+            last = found[-1].words if found else ("the first program",)
+            raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
+        return plugin.attach(found, plugin.parse(plugin.written(home)))
+
+
+def machine(request: BenchRequest, guest: Guest, home: Path) -> vm.Machine:
+    """What the guest runs on; its events are counted in home."""
+    built = guest.built
+    return vm.Machine(
+        built.image, built.out, request.cpus, f"{machine_mib(request, guest)}M",
+        f"{disk_mib(request, guest)}M",
+        boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
+        timeout=request.timeout, target=built.target, cpu=processor(guest.bench, built.target),
+        options=plugin.option(home, built.out, built.target),
+    )  # fmt: skip
+
+
+def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
+    lines = guest_lines(guest.bench.name, guest.cases, guest.configs, request.repeats, request.full)
+    wanted = job(guest.bench.name, lines, guest.built.target)
+    return replace(
+        wanted, swap=max(wanted.swap, (2 * max(map(benches.mib, guest.cases)) + 2) << 20)
+    )
+
+
+def processor(bench: benches.Bench, target: Arch) -> str:
+    """Which CPU gives this bench's figures soonest."""
+    return target.long_strings if bench.clears else target.short_strings
+
+
+def job(name: str, lines: Sequence[str], target: Arch) -> initramfs.Job:
+    """A guest that runs these lines, with one bench's program at hand."""
+    program = compiler.programs(WORKLOADS, compiler=target.compiler).get(name)
+    if program is None:
+        raise CheckFailed(f"workloads/{name}.c is missing")
+    return initramfs.Job(
+        ["/bin/sh", "/bench.sh"],
+        {f"/bin/{name}": program, **allocators.files(name, target)},
+        {"/bench.sh": sections.script(lines)},
+    )
+
+
+def tally(text: list[str], show_count: Callable[[int], object]) -> vm.OnText:
+    """Keep all output, and count the programs that have ended in it."""
+
+    def on_text(more: str) -> None:
+        text.append(more)
+        show_count(sum(part.count("\n? ") for part in text))
+
+    return on_text
+
+
+def guest_lines(
+    name: str, cases: Sequence[str], configs: Sequence[str], count: int, full: bool
+) -> list[str]:
+    """The commands of the guest's script.
+
+    The periodic vmstat work would shrink the per-CPU page lists whenever the
+    guest idles: how many freed pages go on to the buddy allocator, 14
+    instructions each, must not depend on that. Read-ahead decides how large a
+    file's folios become: Linux 7.3 would read 8 MiB ahead, and folios that are
+    as large as a page table make it split them where it should unmap them.
+    """
+    lines = [
+        "echo 3600 >/proc/sys/vm/stat_interval",
+        f"echo {READ_AHEAD} >/sys/block/vda/queue/read_ahead_kb || exit 9",
+    ]
+    extra = " --full" if full else ""
+    for case in cases:
+        call = benches.arguments(case)
+        turns = [(0, configs[0])]
+        turns += [(repeat, config) for repeat in range(1, count + 1) for config in configs]
+        for repeat, config in turns:
+            if config in SWITCHED:
+                lines.append(f"echo {SWITCHED[config]} >$SWITCH || exit 9")
+            lines.append("settle")
+            lines.append(f"report {name} {case} {config} {repeat} -- {name} {call}{extra}")
+    return lines
+
+
+def save(result: BenchResult, wanted: Path | None) -> Path:
+    """Keep every result below build/, and write the file that was asked for."""
+    data = {
+        "rows": [row.as_json() for row in result.rows],
+        "series": [one.as_json() for one in result.series],
+        "environment": result.environment.as_json(),
+    }
+    text = (json.dumps(data, indent=1) + "\n").encode()
+    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    write_atomically(path, text)
+    if wanted:
+        write_atomically(wanted, text)
+    return path

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From a guest's report to rows: medians of repeats, with their spread."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from swathe.base.errors import CheckFailed
+from swathe.guest.sections import Section
+
+MAIN_METRIC = "instructions"
+COUNTER = "stat."  # what a workload calls a counter of mm/unmap, if it changed
+SKIPPED = 4
+Key = tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. Its value is the median of the repeats, its spread max - min of them."""
+
+    bench: str
+    case: str
+    metric: str
+    config: str
+    value: float
+    unit: str
+    spread: float
+    repeats: int
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Series:
+    """How one thing went with another, in the last measured repeat."""
+
+    bench: str
+    case: str
+    config: str
+    series: str
+    points: tuple[tuple[float, float], ...]
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def metrics(section: Section) -> list[tuple[str, float, str]]:
+    """The "= METRIC VALUE UNIT" lines of one run, and what was counted from outside."""
+    found: list[tuple[str, float, str]] = []
+    for line in section.lines:
+        words = line.split()
+        if words[0] != "=":
+            continue
+        try:
+            _, name, value, unit = words
+            found.append((name, number(value), unit))
+        except ValueError as error:
+            raise CheckFailed(f"{' '.join(section.words)}: not a metric: {line!r}") from error
+    return found + list(section.counted)
+
+
+def points(section: Section) -> list[tuple[str, float, float]]:
+    """The "~ SERIES X Y" lines of one run."""
+    found = []
+    for line in section.lines:
+        words = line.split()
+        if words[0] != "~":
+            continue
+        try:
+            _, name, x, y = words
+            found.append((name, number(x), number(y)))
+        except ValueError as error:
+            raise CheckFailed(f"{' '.join(section.words)}: not a point: {line!r}") from error
+    return found
+
+
+def series(sections: Sequence[Section]) -> list[Series]:
+    """The points of each bench, case, config and series; repeat 0 is the warm-up."""
+    found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+    for section in sections:
+        bench, case, config, repeat = section.words
+        newest: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+        for name, x, y in points(section) if repeat != "0" else []:
+            newest.setdefault((bench, case, config, name), []).append((x, y))
+        found.update(newest)
+    return [Series(*key, tuple(values)) for key, values in found.items()]
+
+
+def number(text: str) -> float:
+    """Whole numbers stay whole."""
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def complaint(section: Section) -> str:
+    """What a failed program said last."""
+    said = [line for line in section.lines if not line.startswith(("= ", "~ "))]
+    return said[-1] if said else f"status {section.status}"
+
+
+def skipped(sections: Sequence[Section]) -> list[str]:
+    """Each skipped bench, case and config once, with the reason."""
+    found = {
+        f"{' '.join(section.words[:3])}: {complaint(section)}"
+        for section in sections
+        if section.status == SKIPPED
+    }
+    return sorted(found)
+
+
+def collect(sections: Sequence[Section]) -> dict[Key, list[float]]:
+    """The measured values by bench, case, metric, config and unit; repeat 0 is the warm-up."""
+    samples: dict[Key, list[float]] = {}
+    for section in sections:
+        bench, case, config, repeat = section.words
+        if section.status == SKIPPED:
+            continue
+        if section.status != 0:
+            raise CheckFailed(f"{bench} {case} ({config}) failed: {complaint(section)}")
+        found = metrics(section)
+        if MAIN_METRIC not in {name for name, _, _ in found}:
+            raise CheckFailed(f"{bench} {case} ({config}) printed no {MAIN_METRIC}")
+        for name, value, unit in found if repeat != "0" else []:
+            samples.setdefault((bench, case, name, config, unit), []).append(value)
+    add_still_counters(samples)
+    require_equal_repeats(samples)
+    return samples
+
+
+def add_still_counters(samples: dict[Key, list[float]]) -> None:
+    """A counter that is not printed did not change: in those repeats it is 0."""
+    repeats = {
+        (bench, case, config): len(values)
+        for (bench, case, metric, config, _), values in samples.items()
+        if metric == MAIN_METRIC
+    }
+    for (bench, case, metric, config, _), values in samples.items():
+        if metric.startswith(COUNTER):
+            values += [0] * (repeats[bench, case, config] - len(values))
+
+
+def require_equal_repeats(samples: dict[Key, list[float]]) -> None:
+    """A case that is skipped now and then would make a median of nothing much."""
+    most = max(map(len, samples.values()), default=0)
+    for (bench, case, metric, config, _), values in samples.items():
+        if len(values) != most:
+            raise CheckFailed(
+                f"{bench} {case} ({config}): {len(values)} values of {metric} from {most} repeats"
+            )
+
+
+def summarise(samples: dict[Key, list[float]]) -> list[Row]:
+    """One row for each figure."""
+    return [
+        Row(
+            bench, case, metric, config,
+            statistics.median(values), unit, max(values) - min(values), len(values),
+        )
+        for (bench, case, metric, config, unit), values in samples.items()
+    ]  # fmt: skip
