@@ -119,12 +119,13 @@ static bool proven_empty(pte_t *table)
 }
 
 /* True: the PMD is none now, and the table marked for those who come late. */
-static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age, bool mark)
+static bool unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
+		   bool mark)
 {
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
 	unmap_sabotage_window();	/* for readers who will find it gone */
-	unmap_pmd_unhook(pmd, mark);
+	unmap_pmd_unhook(mm, pmd, mark);
 	unmap_table_set_gone(table);
 	return true;
 }
@@ -162,7 +163,7 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	ptl = ptep_lockptr(mm, table);
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
-	done = unhook(pmd, table, age, mark);
+	done = unhook(mm, pmd, table, age, mark);
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
