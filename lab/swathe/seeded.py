@@ -39,6 +39,8 @@ OTHERS = {
     "table_rcu": "tables -t deferred",
     # What comes is right, but more than was asked for.
     "table_mark": "tables_thp -t pieces_64K",
+    # An mremap() that fails halfway must lose what it has just emptied.
+    "table_lock": "neighbours -t rolled_back",
     # Whoever comes late must meet a table that goes: a race with that one thing in it.
     "table_late": "tables -t uffd_fills",
     "table_missed": "tables -t uffd_fills",

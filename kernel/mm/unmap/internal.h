@@ -215,6 +215,7 @@ enum unmap_sabotage {
 	UNMAP_SABOTAGE_TABLE_LATE,	/* who comes late takes a table for there */
 	UNMAP_SABOTAGE_TABLE_MISSED,	/* who finds none does not look again */
 	UNMAP_SABOTAGE_TABLE_MARK,	/* a table leaves no mark */
+	UNMAP_SABOTAGE_TABLE_LOCK,	/* tables go without the mmap lock */
 	UNMAP_SABOTAGE_DIRTY,		/* a discarded file folio stays clean */
 	UNMAP_SABOTAGE_ZAP_BOUNDS,	/* a run goes an entry past its stretch */
 	UNMAP_SABOTAGE_ZAP_COUNT,	/* a run's last page stays in rmap */

@@ -38,6 +38,7 @@ static const char * const way_names[NR_UNMAP_SABOTAGES] = {
 	[UNMAP_SABOTAGE_TABLE_LATE]	= "table_late",
 	[UNMAP_SABOTAGE_TABLE_MISSED]	= "table_missed",
 	[UNMAP_SABOTAGE_TABLE_MARK]	= "table_mark",
+	[UNMAP_SABOTAGE_TABLE_LOCK]	= "table_lock",
 	[UNMAP_SABOTAGE_DIRTY]		= "dirty",
 	[UNMAP_SABOTAGE_ZAP_BOUNDS]	= "zap_bounds",
 	[UNMAP_SABOTAGE_ZAP_COUNT]	= "zap_count",

@@ -297,19 +297,21 @@ static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
 	return nr;
 }
 
-/* PMD lock held, so that we are not scheduled away with somebody's mmap lock. */
-static bool lock_mmap(const struct table_batch *batch)
+/*
+ * Law 7: whether the mmap lock is held now, and by whom: @taken, if it is to be dropped.  PMD
+ * lock held, so that we are not scheduled away with somebody's mmap lock.
+ */
+static bool lock_mmap(const struct table_batch *batch, bool *taken)
 {
-	if (!batch->mmap_locked)
-		return mmap_read_trylock(batch->vma->vm_mm);
-	mmap_assert_locked(batch->vma->vm_mm);
-	return true;
-}
-
-static void unlock_mmap(const struct table_batch *batch)
-{
-	if (!batch->mmap_locked)
-		mmap_read_unlock(batch->vma->vm_mm);
+	*taken = false;
+	if (batch->mmap_locked) {
+		mmap_assert_locked(batch->vma->vm_mm);
+		return true;
+	}
+	if (unmap_sabotaged(UNMAP_SABOTAGE_TABLE_LOCK))
+		return true;
+	*taken = mmap_read_trylock(batch->vma->vm_mm);
+	return *taken;
 }
 
 /* For later: none is noted on return. */
@@ -341,16 +343,16 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	struct ptdesc *gone = NULL;
 	unsigned int nr = 0;
 	spinlock_t *pml;		/* of all PMDs of the batch */
-	bool locked;
+	bool locked, taken;
 
 	/* Since they were seen empty, others may have filled or taken them. */
 	unmap_sabotage_window();
 	pml = pmd_lock(mm, batch->pmd);
-	locked = lock_mmap(batch);
-	if (locked) {
+	locked = lock_mmap(batch, &taken);
+	if (locked)
 		nr = unhook_noted(batch, pml, age, &gone);
-		unlock_mmap(batch);
-	}
+	if (taken)
+		mmap_read_unlock(mm);
 	spin_unlock(pml);
 	if (!locked)
 		write_down(batch);
