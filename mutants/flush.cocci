@@ -23,12 +23,15 @@ flush_now(...)
 
 // Another address is flushed.
 @discard@
-expression tlb, ptep, nr, addr;
+expression tlb, ptep, nr, addr, d;
 @@
 note_cleared(...)
 {
   ...
 - tlb_remove_tlb_entries(tlb, ptep, nr, addr);
+- assert_recorded(d, nr);
 + tlb_remove_tlb_entries(tlb, ptep, nr, unmap_mutated(FLUSH) ? 0 : addr);
++ if (!unmap_mutated(FLUSH))
++	assert_recorded(d, nr);
   ...
 }

@@ -8,11 +8,11 @@ import pytest
 
 from swathe import __main__
 from swathe.base.verdicts import Verdict
-from swathe.check import field_program, field_trials, seeded
+from swathe.check import field_program, field_trials
 from swathe.check.field_trials import Trial
 from swathe.guest import initramfs, runnable
 from swathe.guest.sections import Section
-from swathe.kernel import arch
+from swathe.kernel import arch, mutants
 
 QUIET = "verdict: nothing was wrong"
 WRONG = "verdict: WRONG (walk): the canary was changed"
@@ -82,9 +82,9 @@ def test_what_did_not_run_has_failed() -> None:
 
 
 def test_ways_are_those_of_the_kernel() -> None:
-    broken = {trial.sabotage for trials in field_trials.GUESTS for trial in trials} - {""}
+    broken = {trial.mutant for trials in field_trials.GUESTS for trial in trials} - {""}
     assert broken == {"flush", "table_full", "dirty", "redirty"}
-    assert broken < set(seeded.ways())
+    assert broken < {mutant.name for mutant in mutants.load()}
 
 
 def test_the_kernel_is_broken_while_the_program_runs() -> None:
@@ -94,6 +94,6 @@ def test_the_kernel_is_broken_while_the_program_runs() -> None:
     assert "report none -- swathe-proof --seconds 10 --seed 7 --dir /mnt\n" in text
     assert "echo 1000 >/sys/module/unmap/parameters/window" in text
     breaking, mending = (
-        text.index(f"echo {word}>{field_trials.SABOTAGE}") for word in ("table_full ", "")
+        text.index(f"echo {word}>{field_trials.MUTANTS}") for word in ("table_full ", "")
     )
     assert breaking > mending

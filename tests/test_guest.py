@@ -61,10 +61,10 @@ def test_the_debug_kernel_is_tested(argv: list[str], flavor: str) -> None:
     assert test.request_from(args).guest.kernel.flavor == flavor
 
 
-def test_sabotage_is_a_boot_parameter() -> None:
-    args = __main__.parser().parse_args(["test", "--sabotage", "put_back"])
+def test_mutants_is_a_boot_parameter() -> None:
+    args = __main__.parser().parse_args(["test", "--mutants", "put_back"])
     request = test.request_from(args)
-    assert request.guest.boot == "unmap.sabotage=put_back"
+    assert request.guest.boot == "unmap.mutants=put_back"
     assert (request.lab, request.hooks, request.guest.kunit) == (False, False, True)
 
 

@@ -4,6 +4,7 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import broken, proof, seeded, selftests
 from swathe.guest import environment, initramfs, vm
-from swathe.kernel import arch, build
+from swathe.kernel import arch, build, mutants
+from swathe.kernel.mutants import Mutant
 
 HEAD = "@ guest memx\nTAP version 13\n1..1\n# seed 1\n"
 MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
+MUTANT = Mutant("rss", ("run.h",), "law 4: a run counts as one page", "memx", "")
 ABOUT = {"kernel": "6.12.1", "swathe": "abc"}
 
 
@@ -66,14 +69,6 @@ def test_a_guest_ends_with_all_others() -> None:
     assert watch.is_set()
 
 
-def test_every_way_is_known_and_has_a_finder() -> None:
-    ways = seeded.ways()
-    assert {"put_back", "table_end", "rss", "flush"} <= set(ways)
-    assert set(seeded.OTHERS) < set(ways)
-    finders = {seeded.finder(way).split()[0] for way in ways}
-    assert finders - {broken.KUNIT} <= set(selftests.names())
-
-
 def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +82,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         on_text: Callable[[str], None],
         stop: object = None,
     ) -> vm.Exit:
-        booted[name] = machine.boot.split("sabotage=")[1:]
+        booted[name] = machine.boot.split("mutants=")[1:]
         assert isinstance(on_text, broken.Watch)
         if name == "broken-none":
             on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
@@ -103,7 +98,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     monkeypatch.setattr(proof, "RESULTS", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
     monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
-    monkeypatch.setattr(seeded, "ways", lambda: ["rss", "flush"])
+    monkeypatch.setattr(mutants, "load", lambda: [MUTANT, replace(MUTANT, name="flush")])
     monkeypatch.setattr(vm, "boot", boot)
     monkeypatch.setattr(environment, "look", lambda *args: about)
     tests = seeded.run(build.KernelRequest(flavor="debug"), 7, 2)

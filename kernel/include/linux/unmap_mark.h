@@ -12,8 +12,16 @@
 #ifndef _LINUX_UNMAP_MARK_H
 #define _LINUX_UNMAP_MARK_H
 
+#include <linux/bitops.h>
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
+
+/*
+ * In mm->flags: there may be marks in this mm.  Set before its first one, with the mmap lock
+ * held, and never cleared.  The bit is free in 6.12, and outside of MMF_INIT_MASK: fork() and
+ * exec() begin without.  None above 31 would be: that mask is an int, and negative.
+ */
+#define MMF_UNMAP_MARKED	18
 
 /*
  * x86-64 ignores dirty and accessed, since there are processors that set them by
@@ -29,6 +37,17 @@ static inline pmd_t unmap_marked_pmd(void)
 {
 	return native_make_pmd(_PAGE_DIRTY);
 }
+
+static inline bool unmap_mm_marked(const struct mm_struct *mm)
+{
+	return test_bit(MMF_UNMAP_MARKED, &mm->flags);
+}
+
+static inline void unmap_mm_set_marked(struct mm_struct *mm)
+{
+	if (unlikely(!unmap_mm_marked(mm)))
+		set_bit(MMF_UNMAP_MARKED, &mm->flags);
+}
 #else
 static inline bool unmap_pmd_marked(pmd_t pmd)
 {
@@ -40,6 +59,15 @@ static inline pmd_t unmap_marked_pmd(void)
 {
 	return __pmd(0);
 }
+
+static inline bool unmap_mm_marked(const struct mm_struct *mm)
+{
+	return false;
+}
+
+static inline void unmap_mm_set_marked(struct mm_struct *mm)
+{
+}
 #endif
 
 /* None, and no table was given back there: a fault may put something huge into it. */
@@ -49,9 +77,10 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 }
 
 #ifdef CONFIG_UNMAP_TABLES
-void unmap_pmd_unhook(pmd_t *pmd, bool mark);
+void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
+void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent);
 #else
 static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -62,6 +91,10 @@ static inline void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to
 {
 }
 
+static inline void __unmap_pmds_fork(struct vm_area_struct *child,
+				     struct vm_area_struct *parent)
+{
+}
 #endif
 
 /*
@@ -89,6 +122,17 @@ static inline void unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, 
 {
 	if (unmap_pmd_marked(*from))
 		__unmap_pmd_move(mm, from, to, whole);
+}
+
+/*
+ * For fork(), whose copying of the parent's page tables has come to its end in this VMA.
+ * Both mmap locks are held for writing.  Nothing but a test where no table was given back.
+ */
+static inline void unmap_pmds_fork(struct vm_area_struct *child,
+				   struct vm_area_struct *parent)
+{
+	if (unlikely(unmap_mm_marked(parent->vm_mm)))
+		__unmap_pmds_fork(child, parent);
 }
 
 #endif /* _LINUX_UNMAP_MARK_H */

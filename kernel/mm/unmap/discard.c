@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 #include <linux/swap.h>
 #include <linux/unmap.h>
 
@@ -199,11 +200,21 @@ static __always_inline void gather(struct discard *d, struct page *page,
 	}
 }
 
+/* Law 1: the entries are gone, and TLBs will forget them, before rmap and references go. */
+static __always_inline void assert_recorded(const struct discard *d, unsigned int nr)
+{
+	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep)));
+	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep + nr - 1)));
+	VM_WARN_ON_ONCE(d->tlb->start > d->addr);
+	VM_WARN_ON_ONCE(d->tlb->end < d->addr + nr * PAGE_SIZE);
+}
+
 static __always_inline void note_cleared(struct discard *d, unsigned int nr,
 					 pte_t pte)
 {
 	unmap_arch_check_zapped(d->vma, pte);
 	tlb_remove_tlb_entries(d->tlb, d->ptep, nr, d->addr);
+	assert_recorded(d, nr);
 	if (unlikely(userfaultfd_pte_wp(d->vma, pte)))
 		discard_leave_markers(d, nr, pte);
 }
@@ -340,8 +351,10 @@ static void settle_accounts(struct discard *d)
 {
 	int i;
 
-	if (!d->entries && !d->others)
+	if (!d->entries && !d->others) {
+		VM_WARN_ON_ONCE(d->debt.nr || memchr_inv(d->rss, 0, sizeof(d->rss)));
 		return;
+	}
 	discard_pay_debt(&d->debt);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (d->rss[i])

@@ -32,13 +32,15 @@ static bool dirty_counts(const struct unmap_op *op)
  * A holder who wrote through its reference sets dirty before dropping it:
  * reading dirty after the count, with smp_rmb() between, misses neither.
  *
- * The references that must be there: the caller's, and one for each mapping.
+ * The references that must be there: the caller's, and one for each mapping.  That the
+ * entries are gone is asserted; that nobody else reads in another order cannot be.
  */
 static enum lazyfree_verdict judge(const struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	int refs, mappings;
 
+	unmap_run_assert_gone(op);
 	smp_mb(); /* pairs with GUP-fast, see above */
 	refs = folio_ref_count(folio);
 	mappings = folio_mapcount(folio);

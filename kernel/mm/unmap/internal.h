@@ -17,7 +17,8 @@
  *    written out or freed while a TLB can still reach it: reclaim flushes
  *    what was deferred before it does either.  unmap_run_clear() does the
  *    first two together; unmap_run_retire() asserts that the entries are gone.
- *    What is discarded waits in the mmu_gather for its flush.
+ *    What is discarded waits in the mmu_gather for its flush: note_cleared() asserts
+ *    that the entries are gone and recorded there, before anything else goes.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
  *    Asserted in unmap_run_clear() and in discard_present().
@@ -32,12 +33,16 @@
  *    accounted (rss, rmap, references) before the failure is returned.
  *    Holds by construction: unmap_run_retire() does all of it for one run,
  *    and no run starts before the last one was retired or put back.  When
- *    discarding, settle_accounts() does it for all before the lock is dropped.
+ *    discarding, settle_accounts() does it for all before the lock is dropped, and
+ *    asserts that nothing is owed where it has nothing to do.  Tested by accounting,
+ *    discard -t statistics, and each process that ends with counters to be zero.
  *
  * 5. Lazyfree.  Clear; smp_mb(); read the reference count; smp_rmb(); read
  *    dirty.  An unexpected reference is not "dirty": the folio stays lazyfree
  *    and can be dropped later.  A dirtied folio becomes swap-backed again and
- *    is never lost.  See evict_lazyfree.c.
+ *    is never lost.  See evict_lazyfree.c: judge() asserts that the entries are gone.
+ *    No assertion sees the order of its reads: others may write meanwhile by right.
+ *    Tested by lazyfree -t raced, putback -t extra_reference, memx.
  *
  * 6. Anonymous-exclusive is per page.  Where swap entries are left behind, a
  *    run agrees in it, and the entries say what the pages said.  A folio that
@@ -56,11 +61,14 @@
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
  *    table once the only entry is gone, which is worth more than the two
- *    counters they add to.
+ *    counters they add to.  That their runs are of one is asserted with law 2; what they
+ *    cost is for benches to tell (zap, lazyfree and swapout of 4 KiB).
  *
  * 10. Switched off, all that remains of what unmaps is one static branch per entry
  *    point, and the stock code behind it.  Readers go on looking for tables that were
- *    given back (law 8).
+ *    given back (law 8).  Holds by construction, where unmap.h and evict.c ask for the
+ *    switch, and no assertion could tell, since it may be flipped while we run.  Tested
+ *    by control -t off: with the switch off nothing is counted.
  *
  * 11. No surprise.  What a later fault gets is what it would have got from a page table
  *    that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED

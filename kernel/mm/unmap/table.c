@@ -116,12 +116,13 @@ static bool proven_empty(pte_t *table)
 }
 
 /* True: the PMD is none now, and the table marked for those who come late. */
-static bool unhook(pmd_t *pmd, pte_t *table, unsigned long age, bool mark)
+static bool unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
+		   bool mark)
 {
 	if (!proven_empty(table) || table_age(table) < age)
 		return false;
 	unmap_window();	/* for readers who will find it gone */
-	unmap_pmd_unhook(pmd, mark);
+	unmap_pmd_unhook(mm, pmd, mark);
 	unmap_table_set_gone(table);
 	return true;
 }
@@ -159,7 +160,7 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	ptl = ptep_lockptr(mm, table);
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
-	done = unhook(pmd, table, age, mark);
+	done = unhook(mm, pmd, table, age, mark);
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
@@ -288,19 +289,19 @@ static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
 	return nr;
 }
 
-/* PMD lock held, so that we are not scheduled away with somebody's mmap lock. */
-static bool lock_mmap(const struct table_batch *batch)
+/*
+ * Law 7: whether the mmap lock is held now, and by whom: @taken, if it is to be dropped.  PMD
+ * lock held, so that we are not scheduled away with somebody's mmap lock.
+ */
+static bool lock_mmap(const struct table_batch *batch, bool *taken)
 {
-	if (!batch->mmap_locked)
-		return mmap_read_trylock(batch->vma->vm_mm);
-	mmap_assert_locked(batch->vma->vm_mm);
-	return true;
-}
-
-static void unlock_mmap(const struct table_batch *batch)
-{
-	if (!batch->mmap_locked)
-		mmap_read_unlock(batch->vma->vm_mm);
+	*taken = false;
+	if (batch->mmap_locked) {
+		mmap_assert_locked(batch->vma->vm_mm);
+		return true;
+	}
+	*taken = mmap_read_trylock(batch->vma->vm_mm);
+	return *taken;
 }
 
 /* For later: none is noted on return. */
@@ -332,16 +333,16 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	struct ptdesc *gone = NULL;
 	unsigned int nr = 0;
 	spinlock_t *pml;		/* of all PMDs of the batch */
-	bool locked;
+	bool locked, taken;
 
 	/* Since they were seen empty, others may have filled or taken them. */
 	unmap_window();
 	pml = pmd_lock(mm, batch->pmd);
-	locked = lock_mmap(batch);
-	if (locked) {
+	locked = lock_mmap(batch, &taken);
+	if (locked)
 		nr = unhook_noted(batch, pml, age, &gone);
-		unlock_mmap(batch);
-	}
+	if (taken)
+		mmap_read_unlock(mm);
 	spin_unlock(pml);
 	if (!locked)
 		write_down(batch);

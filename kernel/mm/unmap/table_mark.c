@@ -10,32 +10,60 @@
  * Left		when a table is given back, but for what one MADV_DONTNEED has discarded
  *		entirely, and with the policy "huge"
  * Heeded	by faults that could install something huge
- * Taken along	by mremap(), as a table would be; not by fork()
+ * Taken along	by mremap(), as a table would be, and by fork(), after stock's copy of each
+ *		VMA: __unmap_pmds_fork()
  * Removed	by free_pgtables(), when no VMA is left there; by MADV_DONTNEED of all of it;
  *		where khugepaged would have removed the table; by whatever is installed
  *
  * PMD lock, where anything else could be installed.  Those who look do not take it, and see
  * the entry with its mark, or the table before.
  */
+#include <linux/bits.h>
 #include <linux/mm.h>
+#include <linux/pagewalk.h>
 #include <linux/pgtable.h>
+#include <linux/sched.h>
+#include <linux/sched/coredump.h>
 #include <linux/unmap.h>
 
 #include "internal.h"
 
+/* A child without marks is not to look for any: mmf_init_flags(). */
+static_assert(!(MMF_INIT_MASK & BIT(MMF_UNMAP_MARKED)));
+
+/*
+ * PMD lock held, and the mmap lock, so that fork(), which has it for writing, sees the flag
+ * wherever it may find a mark.
+ */
+static void leave_mark(struct mm_struct *mm, pmd_t *pmd)
+{
+	unmap_mm_set_marked(mm);
+	set_pmd(pmd, unmap_marked_pmd());
+	VM_WARN_ON_ONCE(!pmd_none(pmdp_get(pmd)));
+}
+
+/* In place of nothing, if that is what is there: whatever else is there is more. */
+static void leave_mark_if_none(struct mm_struct *mm, pmd_t *pmd)
+{
+	spinlock_t *pml = pmd_lock(mm, pmd);
+
+	if (pmd_none(pmdp_get(pmd)))
+		leave_mark(mm, pmd);
+	spin_unlock(pml);
+}
+
 /**
  * unmap_pmd_unhook - take a page table out of its PMD
+ * @mm: of the table; its mmap lock is held, for reading at least
  * @pmd: its lock is held, and that of the table
  * @mark: leave a mark
  */
-void unmap_pmd_unhook(pmd_t *pmd, bool mark)
+void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 {
-	if (!mark) {
+	if (!mark)
 		pmd_clear(pmd);
-		return;
-	}
-	set_pmd(pmd, unmap_marked_pmd());
-	VM_WARN_ON_ONCE(!pmd_none(pmdp_get(pmd)));
+	else
+		leave_mark(mm, pmd);
 }
 
 /**
@@ -63,11 +91,58 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
  */
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 {
-	spinlock_t *pml = pmd_lock(mm, to);
-
-	if (pmd_none(pmdp_get(to)))
-		set_pmd(to, unmap_marked_pmd());
-	spin_unlock(pml);
+	leave_mark_if_none(mm, to);
 	if (whole)
 		__unmap_pmd_forget(mm, from);
+}
+
+/*
+ * One page of the parent's PMDs.  In the child there is another one by now, whatever it
+ * holds: stock makes one wherever the parent has one.  If it ran out of memory before, the
+ * child will never run.
+ */
+static int fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
+		     struct mm_walk *walk)
+{
+	struct mm_struct *child = walk->private;
+	pmd_t *from, *to;
+
+	if (pud_leaf(*pud) || pud_devmap(*pud))
+		return 0;
+	to = mm_find_pmd(child, addr);
+	if (!to)
+		return 0;
+	for (from = pmd_offset(pud, addr); addr != end; from++, to++) {
+		if (unmap_pmd_marked(pmdp_get_lockless(from)))
+			leave_mark_if_none(child, to);
+		addr = pmd_addr_end(addr, end);
+	}
+	cond_resched();
+	return 0;
+}
+
+static const struct mm_walk_ops fork_ops = {
+	.pud_entry = fork_pmds,
+	.walk_lock = PGWALK_WRLOCK_VERIFY,
+};
+
+/**
+ * __unmap_pmds_fork - a child has marks where it would have had tables
+ * @child: the child's VMA; nothing of it runs yet
+ * @parent: its original, write-locked, whose page tables were copied; it is not hugetlb's
+ *
+ * Stock makes a table in the child for each table of the parent's that this VMA reaches
+ * into, also for an empty one; and none at all for a VMA whose pages faults bring back
+ * (vma_needs_copy()).  For such a one we are not called.
+ *
+ * Nobody leaves a mark in the parent meanwhile, since the mmap lock is held for writing, nor
+ * takes one away, but for faults in neighbouring VMAs that are not locked yet: they put a
+ * table there, and the neighbour's own copy finds it; and for khugepaged, by way of the
+ * file (retract_page_tables()): then the child may have got a mark, as it would have got
+ * a table.  The child's VMAs can be found by rmap already: hence its PMD locks.
+ */
+void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent)
+{
+	mmap_assert_write_locked(child->vm_mm);
+	walk_page_vma(parent, &fork_ops, child->vm_mm);
 }

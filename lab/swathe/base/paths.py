@@ -15,6 +15,7 @@ BUILD = Path(os.environ.get("SWATHE_BUILD", ROOT / "build"))
 
 OVERLAY = ROOT / "kernel"
 HOOKS = ROOT / "hooks"
+MUTANTS = ROOT / "mutants"
 CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
 RECORDED = ROOT / "docs" / "results"

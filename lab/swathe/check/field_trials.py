@@ -25,7 +25,7 @@ PATIENCE = 120
 BOOT_LIMIT = 300
 WRONG = re.compile(r"^verdict: WRONG \((.*?)\): (.*)$", re.MULTILINE)
 QUIET = "verdict: nothing was wrong"
-SABOTAGE = "/sys/module/unmap/parameters/sabotage"
+MUTANTS = "/sys/module/unmap/parameters/mutants"
 # The kernel's own checks are not to end the machine before the program has seen anything.
 BOOT = f"{vm.STEADY} panic_on_warn=0"
 
@@ -36,7 +36,7 @@ class Trial:
 
     name: str
     finders: tuple[str, ...] = ()
-    sabotage: str = ""
+    mutant: str = ""
     spoil: str = ""
     teams: str = ""
 
@@ -46,7 +46,7 @@ class Trial:
 
 
 def broken(way: str, *finders: str) -> Trial:
-    return Trial(way, finders, sabotage=way)
+    return Trial(way, finders, mutant=way)
 
 
 def spoiled(what: str, finder: str) -> Trial:
@@ -67,7 +67,7 @@ GUESTS = (
     ),
     (broken("flush", *MEMORY),),
     # Files with pages that nobody finds any more end this machine before anything is printed.
-    (Trial("table_full", (*PRIVATE, LOG), sabotage="table_full", teams=",".join(PRIVATE)),),
+    (Trial("table_full", (*PRIVATE, LOG), mutant="table_full", teams=",".join(PRIVATE)),),
 )
 # Somebody has to fill a table again while it is given back: that is held open.
 WINDOWS = {"table_full": 1000}
@@ -133,9 +133,9 @@ def guest_lines(trial: Trial, seed: int) -> list[str]:
     window = WINDOWS.get(trial.name, 0)
     return [
         f"echo {window} >/sys/module/unmap/parameters/window || exit 9",
-        f"echo {trial.sabotage} >{SABOTAGE} || exit 9",
+        f"echo {trial.mutant} >{MUTANTS} || exit 9",
         f"report {trial.name} -- {call}",
-        f"echo >{SABOTAGE}",
+        f"echo >{MUTANTS}",
     ]
 
 

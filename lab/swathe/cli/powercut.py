@@ -7,7 +7,7 @@ QEMU is killed. Then the same disk is booted again: XFS must mount (it recovers 
 stamp that was said to be synced must be there, and xfs_repair -n must find nothing.
 
 With --spoil the guest says so without having synced anything: that must fail. So must a kernel
-whose TLBs keep translations to pages that are gone (--boot unmap.sabotage=flush).
+whose TLBs keep translations to pages that are gone (--boot unmap.mutants=flush).
 
 What was written to the virtual disk stays in the host's page cache, so this is a power cut for
 everything the guest had in memory; it is not one for a disk's own volatile cache.

@@ -31,7 +31,7 @@ what failed, and told which part took how long.
     ./swathe test configs/arm64 configs/up   two configurations
     ./swathe test tables --variant up   one test in such a kernel (configs/variants)
     ./swathe test memx --flavor kcsan   ... in a kernel that looks for data races
-    ./swathe test --sabotage LIST       break the code on purpose: it must fail
+    ./swathe test --mutants LIST       break the code on purpose: it must fail
 """
 
 import argparse
@@ -116,7 +116,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="keep the tables of the kernel's own tests, of configurations, and of "
         "KCSAN's races, in docs/results",
     )
-    parser.add_argument("--sabotage", metavar="LIST", help="ways to break the kernel, by name")
+    parser.add_argument("--mutants", metavar="LIST", help="ways to break the kernel, by name")
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -140,10 +140,10 @@ def wanted_programs(names: Iterable[str]) -> list[str]:
 
 
 def request_from(args: argparse.Namespace) -> TestRequest:
-    asked = args.names or (["kunit", "guest"] if args.sabotage else DEFAULT)
+    asked = args.names or (["kunit", "guest"] if args.mutants else DEFAULT)
     names = [part for name in asked for part in GROUPS.get(name, (name,))]
     programs = wanted_programs(names)
-    boot = f"{args.boot} unmap.sabotage={args.sabotage}" if args.sabotage else args.boot
+    boot = f"{args.boot} unmap.mutants={args.mutants}" if args.mutants else args.boot
     guest = selftests.SelftestRequest(
         arguments.request_from(args, pristine=False), "kunit" in names, tuple(programs),
         args.cpus, args.timeout, boot.strip(), args.record,

@@ -74,9 +74,12 @@ def build(request: KernelRequest) -> BuiltKernel:
     target = request.target
     apt.need(target.packages)
     found = source.get(request.kernel, request.source)
-    prepared = tree.untouched(found) if request.pristine else tree.prepare(found, request.without)
-    out = out_directory(found.key, request)
     flavor = config.Flavor(request.flavor, request.arch, request.pristine, request.variant)
+    if request.pristine:
+        prepared = tree.untouched(found)
+    else:
+        prepared = tree.prepare(found, request.without, mutated=flavor.tested)
+    out = out_directory(found.key, request)
     image = out / target.image
     make = make_command(prepared.path, out, target)
     with locked(out.name):

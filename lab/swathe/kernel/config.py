@@ -34,13 +34,18 @@ class Flavor:
     pristine: bool
     variant: str = ""
 
+    @property
+    def tested(self) -> bool:
+        """Whether it is for tests: with the overlay's own ones, and to be broken on purpose."""
+        return FLAVORS[self.name][1]
+
     def fragments(self) -> list[Path]:
-        own, tested = FLAVORS[self.name]
+        own, _ = FLAVORS[self.name]
         names = ["base", self.arch]
         for name in own:
             names += [name, f"{self.arch}-{name}"]
         if not self.pristine:
-            names += ["swathe"] + (["swathe-debug"] if tested else [])
+            names += ["swathe"] + (["swathe-debug"] if self.tested else [])
         if self.variant:
             names.append(f"variants/{self.variant}")
         paths = [CONFIGS / f"{name}.config" for name in names]

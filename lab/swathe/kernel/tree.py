@@ -7,13 +7,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swathe.base import ui
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import BUILD, OVERLAY, locked, write_atomically, write_if_changed
-from swathe.kernel import hooks
+from swathe.kernel import hooks, mutants
 from swathe.kernel.source import Source
 from swathe.kernel.version import Version
 
@@ -183,13 +183,19 @@ class Prepared:
     stamp: str
 
 
-def prepare(source: Source, without: str = "") -> Prepared:
-    """The lab's own tree: pristine files by hard link, ours beside them, all up to date."""
+def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepared:
+    """The lab's own tree: pristine files by hard link, ours beside them, all up to date.
+
+    The tree of kernels that tests boot is one of its own, with the mutants in it.
+    """
     require_clean(source.tree)
-    with locked(f"tree-{source.key}"):
+    key = f"{source.key}-mutants" if mutated else source.key
+    with locked(f"tree-{key}"):
         wanted = plan(source.tree, source.version, without)
-        tree = TREES / source.key
-        manifest = TREES / f"{source.key}.json"
+        if mutated:
+            wanted = replace(wanted, added=mutants.mutate(wanted.added, CACHE))
+        tree = TREES / key
+        manifest = TREES / f"{key}.json"
         managed = set(wanted.all)
         retire(source.tree, tree, read_manifest(manifest) - managed)
         state = mirror(source, tree, managed)
@@ -206,7 +212,7 @@ def prepare(source: Source, without: str = "") -> Prepared:
 
 def mirror(source: Source, tree: Path, managed: set[str]) -> str:
     """Fetched source never changes: it is mirrored once. A user's own may change at any time."""
-    complete = TREES / f"{source.key}.mirrored"
+    complete = tree.with_name(f"{tree.name}.mirrored")
     if source.ours and complete.is_file():
         return complete.read_text()
     if not tree.exists():

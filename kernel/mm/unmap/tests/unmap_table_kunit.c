@@ -312,7 +312,7 @@ static void unmap_table_leaves_mark(struct kunit *test)
 		kunit_skip(test, "no bit for it in this architecture's PMDs");
 	pmd_populate_kernel(&init_mm, pmd, t->table);
 	KUNIT_EXPECT_FALSE(test, unmap_pmd_untouched(*pmd));
-	unmap_pmd_unhook(pmd, true);
+	unmap_pmd_unhook(&init_mm, pmd, true);
 	KUNIT_EXPECT_TRUE(test, pmd_none(*pmd));
 	KUNIT_EXPECT_FALSE(test, pmd_present(*pmd) || pmd_leaf(*pmd));
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_marked(*pmd));
@@ -323,7 +323,7 @@ static void unmap_table_leaves_mark(struct kunit *test)
 	unmap_pmd_unmapped(pmd);
 	KUNIT_EXPECT_TRUE(test, unmap_is_table(pmd));
 
-	unmap_pmd_unhook(pmd, true);
+	unmap_pmd_unhook(&init_mm, pmd, true);
 	unmap_pmd_unmapped(pmd);
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(*pmd));
 }
@@ -333,7 +333,7 @@ static void unmap_table_leaves_none(struct kunit *test)
 	struct unmap_table_test *t = test->priv;
 
 	pmd_populate_kernel(&init_mm, t->pmds, t->table);
-	unmap_pmd_unhook(t->pmds, false);
+	unmap_pmd_unhook(&init_mm, t->pmds, false);
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(t->pmds[0]));
 }
 

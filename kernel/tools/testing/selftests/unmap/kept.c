@@ -45,7 +45,7 @@
 #include "unmap_util.h"
 
 #define POLICY		UNMAP_SYSFS "tables_policy"
-#define WINDOW		"/sys/module/unmap/parameters/window"
+#define WINDOW		1000	/* microseconds */
 #define GROUPS		"/sys/fs/cgroup/kept"
 #define NR_TABLES	64L
 #define LEN		(NR_TABLES * PMD)
@@ -108,6 +108,13 @@ static void fill_tables(char *mem, size_t len)
 {
 	for (size_t at = 0; at < len; at += PMD)
 		WRITE_ONCE(mem[at], 1);
+}
+
+/* They are kept, or given back. */
+static void fill_and_empty(char *mem, size_t len)
+{
+	fill_tables(mem, len);
+	madvise(mem, len, MADV_DONTNEED);
 }
 
 static double now(void)
@@ -423,8 +430,7 @@ static void empty_job(struct child *child, void *arg)
 	if (group && !group_enter(group, getpid()))
 		_exit(1);
 	mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	fill_tables(mem, LEN);
-	madvise(mem, LEN, MADV_DONTNEED);
+	fill_and_empty(mem, LEN);
 	child_says_done(child);
 	pause();
 }
@@ -502,11 +508,16 @@ static void empty_for_ever_job(struct child *child, void *arg)
 	if (!group_enter("", getpid()))
 		_exit(1);
 	mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	while (now() < end) {
-		fill_tables(mem, LEN);
-		madvise(mem, LEN, MADV_DONTNEED);
-	}
+	while (now() < end)
+		fill_and_empty(mem, LEN);
 	child_done(child);
+}
+
+static void show_events(struct __test_metadata *_metadata, long long freed)
+{
+	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed", freed,
+	       read_field(GROUPS "/memory.events", "max "),
+	       read_field(GROUPS "/memory.events", "oom_kill "));
 }
 
 /* Tables that wait for their grace period are charged, and cannot be reclaimed. */
@@ -520,10 +531,7 @@ TEST_F(kept, tight)
 	ASSERT_TRUE(child_start(&child, empty_for_ever_job, NULL));
 	well = child_wait(&child);
 	child_end(&child);
-	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed",
-	       unmap_stat("tables_freed") - self->freed,
-	       read_field(GROUPS "/memory.events", "max "),
-	       read_field(GROUPS "/memory.events", "oom_kill "));
+	show_events(_metadata, unmap_stat("tables_freed") - self->freed);
 	EXPECT_EQ(0, read_field(GROUPS "/memory.events", "oom_kill "));
 	EXPECT_TRUE(well);
 	group_remove("");
@@ -540,10 +548,8 @@ static void want_room_job(struct child *child, void *arg)
 	if (!group_enter("", getpid()))
 		_exit(1);
 	mem = map_tables(KEPT_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	for (size_t at = 0; at < KEPT_LEN; at += LEN) {
-		fill_tables(mem + at, LEN);
-		madvise(mem + at, LEN, MADV_DONTNEED);
-	}
+	for (size_t at = 0; at < KEPT_LEN; at += LEN)
+		fill_and_empty(mem + at, LEN);
 	usleep(AGE);
 	mem = map_tables(ROOM, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	for (size_t at = 0; at < ROOM / 4 * 3; at += PAGE)
@@ -563,10 +569,7 @@ TEST_F(kept, tight_kept)
 	ASSERT_TRUE(child_start(&child, want_room_job, NULL));
 	well = child_wait(&child);
 	child_end(&child);
-	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed",
-	       unmap_stat("tables_freed") - self->freed,
-	       read_field(GROUPS "/memory.events", "max "),
-	       read_field(GROUPS "/memory.events", "oom_kill "));
+	show_events(_metadata, unmap_stat("tables_freed") - self->freed);
 	EXPECT_TRUE(well);
 	group_remove("");
 }
@@ -825,12 +828,12 @@ FIXTURE_SETUP(throttled)
 	ASSERT_NE(MAP_FAILED, self->on);
 	self->off = self->on + 1;
 	/* What takes long on real machines does here, too. */
-	write_text(WINDOW, "1000");
+	open_window(WINDOW);
 }
 
 FIXTURE_TEARDOWN(throttled)
 {
-	write_text(WINDOW, "0");
+	open_window(0);
 	munmap(self->on, PAGE);
 	group_remove("/victim");
 	group_remove("/throttled");

@@ -32,6 +32,7 @@
 #define TOUCHES		200L
 #define SEED		7
 #define TIME_LIMIT	300
+#define WINDOW		300	/* microseconds */
 
 /* Memory with a page of a file in its first table, in which others punch holes. */
 struct place {
@@ -119,15 +120,6 @@ static void company_end(struct company *c)
 	pthread_join(c->thread, NULL);
 }
 
-/* Tables that go stay for a moment, locks held, in kernels that can be broken. */
-static void widen_windows(bool wide)
-{
-	const char *path = "/sys/module/unmap/parameters/window";
-
-	if (!access(path, W_OK))
-		write_number(path, wide ? 300 : 0);
-}
-
 FIXTURE(neighbours) {
 	struct place place;
 };
@@ -148,12 +140,12 @@ FIXTURE_SETUP(neighbours)
 		SKIP(return, "%s", missing);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
-	widen_windows(true);
+	open_window(WINDOW);
 }
 
 FIXTURE_TEARDOWN(neighbours)
 {
-	widen_windows(false);
+	open_window(0);
 	end();
 }
 
@@ -375,7 +367,7 @@ TEST_F(neighbours, one_page)
 
 	if (vmstat("nr_tlb_local_flush_one") < 0)
 		SKIP(return, "needs CONFIG_DEBUG_TLBFLUSH");
-	widen_windows(false);
+	open_window(0);
 	mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	ASSERT_NE(MAP_FAILED, mem);
 	before = count_flushes();

@@ -3,7 +3,7 @@
  * What an unprivileged process (nobody) can do and see.
  *
  * no_writing    nothing below /sys/kernel/mm/unmap and /sys/module/unmap can be written
- * no_counters   the counters and the list of sabotages cannot be read: what others'
+ * no_counters   the counters and the list of mutants cannot be read: what others'
  *               memory does is not for everybody
  * settings      the switch and the limit can be read: they tell one bit and a number that
  *               root has chosen, the same for everybody
@@ -41,7 +41,7 @@ static const struct {
 	{ UNMAP_SYSFS "max_run", true },
 	{ UNMAP_SYSFS "tables_policy", true },
 	{ UNMAP_SYSFS "stat", false },
-	{ PARAMETERS "sabotage", false },
+	{ PARAMETERS "mutants", false },
 	{ PARAMETERS "window", false },
 };
 

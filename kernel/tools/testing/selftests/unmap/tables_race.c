@@ -148,10 +148,7 @@ static void drop_arena(struct arena *a)
 
 void race_window(bool wide)
 {
-	const char *path = "/sys/module/unmap/parameters/window";
-
-	if (!access(path, W_OK))
-		write_number(path, wide ? WINDOW : 0);
+	open_window(wide ? WINDOW : 0);
 }
 
 const char *race_needs(const struct race *race)

@@ -67,10 +67,7 @@ struct race {
 	int seconds;
 };
 
-/*
- * Tables that go stay visible for a moment, locks held, so that others come too late
- * more often; in kernels that can be broken on purpose.
- */
+/* As long as suits races. */
 void race_window(bool wide);
 /* Null, or what is missing. */
 const char *race_needs(const struct race *race);

@@ -18,6 +18,8 @@
  * two_vmas        the same, but of two VMAs that share each table
  * remapped        munmap(), and mmap() at the same address
  * forked          while a child reads it
+ * inherited       by a child, and by a child of that, all of which touch what one of them purged
+ * not_inherited   a mapping whose tables fork() does not copy, between others whose it does
  * moved           mremap() to where tables fit
  * moved_unaligned and to where they do not
  * left            where it came from, with MREMAP_DONTUNMAP
@@ -385,6 +387,76 @@ TEST_F_TIMEOUT(thp, forked, TIME_LIMIT)
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES));
+}
+
+/* Somebody who has a process's memory from it, and so many descendants. */
+struct heir {
+	struct scene scene;		/* for apart() */
+	enum how how;
+	char *mem;
+	int descendants;
+};
+
+/* Nobody has touched it before they come to an end. */
+static bool inherit(struct scene *scene)
+{
+	struct heir *heir = (struct heir *)scene;
+
+	if (heir->descendants) {
+		heir->descendants--;
+		CHECK(apart(inherit, scene));
+	}
+	return single_pages(heir->how, heir->mem);
+}
+
+TEST_F_TIMEOUT(thp, inherited, TIME_LIMIT)
+{
+	struct heir heir = { .how = self->how, .mem = map_filled(), .descendants = 2 };
+
+	ASSERT_TRUE(purge(self->how, self->freed, heir.mem, CHUNK));
+	EXPECT_TRUE(inherit(&heir.scene));
+}
+
+/* Of @fd, with a page of private memory in the tables on both sides. */
+static char *map_between(int fd)
+{
+	char *mem = map_aligned(LEN + 2 * PMD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (mem == MAP_FAILED)
+		return mem;
+	WRITE_ONCE(mem[PMD - PAGE], 1);
+	WRITE_ONCE(mem[PMD + LEN], 1);
+	return mmap(mem + PMD, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+}
+
+static bool all_huge(struct scene *scene)
+{
+	struct heir *heir = (struct heir *)scene;
+
+	touch(heir->mem, LEN);
+	CHECK_EQ(NR_TABLES, count_huge(heir->mem, LEN));
+	return true;
+}
+
+TEST_F_TIMEOUT(thp, not_inherited, TIME_LIMIT)
+{
+	struct heir heir = { .how = self->how };
+	char *mem;
+	int fd;
+
+	mem = map_shmem(&fd, LEN);
+	ASSERT_NE(MAP_FAILED, mem);
+	fill(mem, LEN, SEED);
+	ASSERT_TRUE(small_pages(true));
+	heir.mem = map_between(fd);
+	ASSERT_NE(MAP_FAILED, heir.mem);
+	touch(heir.mem, LEN);
+	ASSERT_TRUE(small_pages(false));
+	ASSERT_TRUE(purge(self->how, self->freed, heir.mem, CHUNK));
+	EXPECT_TRUE(apart(all_huge, &heir.scene));
+	EXPECT_TRUE(come_back(self->how, heir.mem, LEN, 0, NR_TABLES));
+	close(fd);
 }
 
 static char *move(char *mem, int flags, size_t shift)

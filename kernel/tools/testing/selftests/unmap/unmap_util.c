@@ -610,6 +610,14 @@ void use_cpu(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+void open_window(unsigned int us)
+{
+	const char *path = "/sys/module/unmap/parameters/window";
+
+	if (!access(path, W_OK))
+		write_number(path, us);
+}
+
 const char *begin(unsigned long kib, bool on)
 {
 	if (access("/proc/kpageflags", R_OK))

@@ -71,6 +71,12 @@ const char *begin(unsigned long kib, bool on);
 void end(void);
 void use_cpu(int cpu);
 
+/*
+ * Tables that go stay visible for so many microseconds, locks held, so that others come too
+ * late more often, in kernels that can be broken on purpose.  Zero: as ever.
+ */
+void open_window(unsigned int us);
+
 /* Every variant of a fixture that runs per folio size, switched on and off. */
 #define SIZE_VARIANTS(fixture, size) \
 	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = size, .on = true }; \

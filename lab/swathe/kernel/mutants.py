@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ways to break mm/unmap on purpose: mutants/series, and the code that has them all.
+
+The kernel that tests boot is built from a copy of the overlay in which semantic patches make
+the code ask, at run time, whether it is to be broken. Nothing else contains them.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import MUTANTS, scratch, write_atomically
+from swathe.kernel import hooks
+
+SERIES = MUTANTS / "series"
+HOME = PurePosixPath("mm/unmap")
+RUN_TIME = {str(HOME / "mutants.c"): MUTANTS / "mutants.c"}
+COMPAT = b'#include "compat.h"\n'
+HEADER = """\
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Made from mutants/series. */
+#ifndef __MM_UNMAP_MUTANTS_H
+#define __MM_UNMAP_MUTANTS_H
+
+enum unmap_mutant {{
+{enumerators}
+	NR_UNMAP_MUTANTS,
+}};
+
+#define UNMAP_MUTANT_NAMES {names}
+
+bool unmap_is_mutant(enum unmap_mutant mutant);
+#define unmap_mutated(name) unmap_is_mutant(UNMAP_MUTANT_##name)
+
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One entry of mutants/series; mutants/<name>.cocci is the rule."""
+
+    name: str
+    files: tuple[str, ...]
+    breaks: str
+    found_by: str
+    why: str
+
+    @property
+    def rule(self) -> Path:
+        return MUTANTS / f"{self.name}.cocci"
+
+
+def parse(text: str) -> list[Mutant]:
+    """The mutants of a series, in its order; every key must be there, and no other."""
+    try:
+        entries = tomllib.loads(text).get("mutant", [])
+    except tomllib.TOMLDecodeError as error:
+        raise CheckFailed(f"mutants/series is not TOML: {error}") from error
+    return [parse_entry(entry) for entry in entries]
+
+
+def parse_entry(entry: dict[str, Any]) -> Mutant:
+    odd = entry.keys() ^ {field.name for field in fields(Mutant)}
+    if odd:
+        name = entry.get("name", "(nameless)")
+        raise CheckFailed(f"mutants/series: {name} lacks or has too many keys: {sorted(odd)}")
+    return Mutant(**{**entry, "files": tuple(entry["files"])})
+
+
+def load() -> list[Mutant]:
+    return parse(SERIES.read_text())
+
+
+def header(mutants: Sequence[Mutant]) -> bytes:
+    """mutants.h: a number for each of them, and their names in this order."""
+    enumerators = "\n".join(f"\tUNMAP_MUTANT_{mutant.name.upper()}," for mutant in mutants)
+    names = ", ".join(f'"{mutant.name}"' for mutant in mutants)
+    return HEADER.format(enumerators=enumerators, names=names).encode()
+
+
+def mutate(overlay: dict[str, bytes], cache: Path) -> dict[str, bytes]:
+    """The overlay with all mutants in it, to be chosen with unmap.mutants=."""
+    mutants = load()
+    changed = dict(overlay)
+    for name in sorted({file for mutant in mutants for file in mutant.files}):
+        path = str(HOME / name)
+        if path not in overlay:
+            raise CheckFailed(f"mutants/series names {name}, but mm/unmap has no such file")
+        having = [mutant for mutant in mutants if name in mutant.files]
+        changed[path] = mutated(name, overlay[path], having, cache)
+    for path, file in RUN_TIME.items():
+        changed[path] = file.read_bytes()
+    internal, makefile = str(HOME / "internal.h"), str(HOME / "Makefile")
+    changed[internal] = changed[internal].replace(COMPAT, COMPAT + b'#include "mutants.h"\n', 1)
+    changed[makefile] += b"obj-y += mutants.o\n"
+    changed[str(HOME / "mutants.h")] = header(mutants)
+    return changed
+
+
+def mutated(name: str, before: bytes, having: Sequence[Mutant], cache: Path) -> bytes:
+    """One file with its mutants; unchanged input is answered from the cache."""
+    digest = hashlib.sha256(before)
+    for mutant in having:
+        digest.update(mutant.rule.read_bytes())
+    kept = cache / f"mutated-{digest.hexdigest()[:20]}"
+    if not kept.is_file():
+        text = before.decode()
+        for mutant in having:
+            text = apply(mutant, name, text)
+        write_atomically(kept, text.encode())
+    return kept.read_bytes()
+
+
+def apply(mutant: Mutant, name: str, before: str) -> str:
+    """A file's text with one mutant; it is an error if the rule changes nothing."""
+    where = f"mutant {mutant.name} does not fit mm/unmap/{name}"
+    with scratch("mutant") as stage:
+        (stage / name).write_text(before)
+        done = hooks.spatch(mutant.rule, name, stage)
+        after = (stage / name).read_text()
+    if not done.ok:
+        raise CheckFailed(f"{where}: {hooks.reason(done)}")
+    if after == before:
+        raise CheckFailed(f"{where}: it changes nothing; mend mutants/{mutant.rule.name}")
+    return after
