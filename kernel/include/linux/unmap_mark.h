@@ -18,10 +18,11 @@
 
 /*
  * In mm->flags: there may be marks in this mm.  Set before its first one, with the mmap lock
- * held, and never cleared.  The bit is free in 6.12, and outside of MMF_INIT_MASK: fork() and
- * exec() begin without.  None above 31 would be: that mask is an int, and negative.
+ * held, and never cleared.  The bit is free in 6.12 and 7.3 (which has mm_flags_test() for
+ * it), and outside of MMF_INIT_MASK, so that fork() and exec() begin without.  None above 31
+ * is: in 6.12 that mask is a negative int.
  */
-#define MMF_UNMAP_MARKED	18
+#define MMF_UNMAP_MARKED	15
 
 /*
  * x86-64 ignores dirty and accessed, since there are processors that set them by

@@ -66,7 +66,7 @@
  *
  * 10. Switched off, all that remains of what unmaps is one static branch per entry
  *    point, and the stock code behind it.  Readers go on looking for tables that were
- *    given back (law 8).  Holds by construction, where unmap.h and evict.c ask for the
+ *    given back (law 8).  Holds by construction, where unmap.h, evict.c and shadows.c ask for the
  *    switch, and no assertion could tell, since it may be flipped while we run.  Tested
  *    by control -t off: with the switch off nothing is counted.
  *

@@ -11,7 +11,7 @@
  * run_of_one     with max_run 1 contents are right and every run has one entry
  * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
  * off            switched off, none of what is counted happens (law 10).  Seen to fail with
- *                a zap_pmd_range() in unmap.h that does not ask for the switch
+ *                a try_to_unmap() that does not ask for the switch
  * flipped        switching back and forth under reclaim loses nothing
  * stat_lines     every line is a name and a number, all documented names are there
  * permissions    settings are for root to write, counters for root to read
