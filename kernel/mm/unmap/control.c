@@ -106,7 +106,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 		return -EINVAL;
 	switch_bits(bits);
 	/* What was written down before is due. */
-	unmap_tables_wake_worker();
+	unmap_tables_policy_changed();
 	return len;
 }
 

@@ -133,8 +133,8 @@ bool unmap_tables_have_room(struct mm_struct *mm);
 
 /* tables_kept.c, tables_worker.c */
 bool unmap_tables_eager(void);
-/* There is something to do, if that is the policy. */
 void unmap_tables_wake_worker(void);
+void unmap_tables_policy_changed(void);
 bool unmap_tables_mark(void);
 void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
 		       unsigned long end, unsigned int nr);
@@ -181,7 +181,7 @@ static inline void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr
 {
 }
 
-static inline void unmap_tables_wake_worker(void)
+static inline void unmap_tables_policy_changed(void)
 {
 }
 

@@ -97,17 +97,21 @@ void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 }
 
 /*
- * One page of the parent's PMDs.  In the child there is another one by now, whatever it
- * holds: stock makes one wherever the parent has one.  If it ran out of memory before, the
- * child will never run.
+ * One page of the parent's PMDs.  Stock has made a page of PMDs in the child wherever the
+ * parent had one.  The child has none if memory ran out, and it will never run then; or if a
+ * fault in a neighbouring VMA gave the parent its page after this VMA was copied.
+ *
+ * The parent's PUD is read once: a page of PMDs stays while the mmap lock is held, but a
+ * huge PUD (of a device) can be zapped at any time, under the file's rmap lock.
  */
 static int fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
 		     struct mm_walk *walk)
 {
 	struct mm_struct *child = walk->private;
+	pud_t pudval = pudp_get(pud);
 	pmd_t *from, *to;
 
-	if (pud_leaf(*pud) || pud_devmap(*pud))
+	if (!pud_present(pudval) || pud_leaf(pudval))
 		return 0;
 	to = mm_find_pmd(child, addr);
 	if (!to)
@@ -135,11 +139,10 @@ static const struct mm_walk_ops fork_ops = {
  * into, also for an empty one; and none at all for a VMA whose pages faults bring back
  * (vma_needs_copy()).  For such a one we are not called.
  *
- * Nobody leaves a mark in the parent meanwhile, since the mmap lock is held for writing, nor
- * takes one away, but for faults in neighbouring VMAs that are not locked yet: they put a
- * table there, and the neighbour's own copy finds it; and for khugepaged, by way of the
- * file (retract_page_tables()): then the child may have got a mark, as it would have got
- * a table.  The child's VMAs can be found by rmap already: hence its PMD locks.
+ * The parent gets no mark meanwhile, since fork() holds its mmap lock for writing.  It can
+ * lose one to a fault in a neighbouring VMA that is not locked yet; a PMD that two VMAs share
+ * cannot be huge, so that the mark does not matter there.  The child's PMD locks are taken
+ * because rmap finds the child's VMAs already.
  */
 void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent)
 {

@@ -62,10 +62,14 @@ static void free_record(struct kept *record)
 	kfree(record);
 }
 
-/* Only the shrinker's: what is given back soon would not be long in its lists. */
+/*
+ * The shrinker has the records that stay until memory is short; a record that the worker
+ * sweeps soon is in no list.  A record from before the policy changed is listed when it is
+ * next touched.  False without memory for the list.
+ */
 static bool list_if_kept(struct kept *record)
 {
-	return unmap_tables_eager() || unmap_kept_list(record);
+	return unmap_tables_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
 }
 
 /* With the caller's reference to the group. */
@@ -114,6 +118,8 @@ void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		p->place[p->nr_places++] = start;
 		return;
 	}
+	/* A walk that began in the middle of a table could miss the VMA before. */
+	start &= PMD_MASK;
 	p->start = p->end ? min(p->start, start) : start;
 	p->end = max(p->end, end);
 }
@@ -151,6 +157,7 @@ static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
 		new = record;
 	}
 	if (record) {
+		list_if_kept(record);
 		unmap_places_add(&record->places, start, end, nr);
 		unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
 	}
@@ -228,25 +235,26 @@ void unmap_tables_exit(struct mm_struct *mm)
 }
 
 /*
- * One of the records of the caller's own mm, or null.  A range too large to be walked by
- * who has just emptied a table is left to the worker.
+ * A record of current->mm, or null.  A kernel thread that borrows the mm
+ * (kthread_use_mm()) need not hold a user of it: the last one may be in __mmput() by now.
+ * Ranges that take long to walk are left to the worker.
  */
 struct kept *unmap_kept_take_own(struct mm_struct *mm)
 {
 	struct bucket *bucket = bucket_of(mm);
 	struct kept *record;
 
-	/* Who has just emptied a table finds its own record, also without the lock. */
+	/* A task that has just emptied a table sees its own record without the lock. */
 	if (hlist_empty(&bucket->records))
 		return NULL;
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node)
 		if (record->mm == mm && !places_are_sparse(&record->places))
 			break;
-	if (record) {
+	if (record && mmget_not_zero(mm))
 		remove_record(bucket, record);
-		mmget(mm);
-	}
+	else
+		record = NULL;
 	spin_unlock(&bucket->lock);
 	return record;
 }

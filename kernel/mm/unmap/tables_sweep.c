@@ -127,11 +127,16 @@ static int sweep_hole(unsigned long addr, unsigned long next, int depth,
 	return end_step(walk, next);
 }
 
-/* The walk would split what is huge. */
+/*
+ * The walk would split a huge PUD.  One read decides: a PUD that holds a page of PMDs keeps
+ * it while the mmap lock is held, and any other one may change at once.
+ */
 static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
 		     struct mm_walk *walk)
 {
-	if (pud_leaf(*pud) || pud_devmap(*pud))
+	pud_t pudval = pudp_get(pud);
+
+	if (!pud_present(pudval) || pud_leaf(pudval))
 		walk->action = ACTION_CONTINUE;
 	return 0;
 }
@@ -252,6 +257,8 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
 		p->start = 0;
 		p->end = 0;
 	}
+	if (!places_left(p))
+		p->nr = 0;
 	sweep_batch(s);
 }
 

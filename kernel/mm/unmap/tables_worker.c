@@ -104,15 +104,20 @@ static void sweep_all_due(struct work_struct *work)
 		queue_delayed_work(system_unbound_wq, &worker, LOOK);
 }
 
-/* Any lock may be held. */
-void unmap_tables_wake_worker(void)
+/* The policy or the switch has changed: records may wait that nobody else would sweep. */
+void unmap_tables_policy_changed(void)
 {
-	if (!unmap_tables_eager())
-		return;
 	/* The worker looks for records after it has ceased to be pending. */
 	smp_mb();
 	if (!delayed_work_pending(&worker))
 		queue_delayed_work(system_unbound_wq, &worker, WORKER_FIRST);
+}
+
+/* A record was written down.  Any lock may be held. */
+void unmap_tables_wake_worker(void)
+{
+	if (unmap_tables_eager())
+		unmap_tables_policy_changed();
 }
 
 /**
@@ -173,7 +178,6 @@ int unmap_tables_policy_store(const char *text)
 	if (i < 0)
 		return -EINVAL;
 	WRITE_ONCE(policy, i);
-	/* What was kept until now is due. */
-	unmap_tables_wake_worker();
+	unmap_tables_policy_changed();
 	return 0;
 }

@@ -7,11 +7,15 @@
  * alone.  Nobody else knows it, so no lock is taken.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/prandom.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
@@ -19,6 +23,7 @@
 
 #include "../internal.h"
 #include "../table.h"
+#include "../tables_kept.h"
 
 #define TABLE_ADDR	(16UL << PMD_SHIFT)
 #define STEPS		100000
@@ -337,6 +342,73 @@ static void unmap_table_leaves_none(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(t->pmds[0]));
 }
 
+/* An mm with a record of one table, which reclaim is to find. */
+static struct mm_struct *mm_with_record(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc();
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	KUNIT_ASSERT_EQ(test, 0, unmap_tables_policy_store("pressure"));
+	unmap_tables_keep(mm, 0, PMD_SIZE, 1);
+	return mm;
+}
+
+/* A thread that borrows an mm whose last user is gone must not become a user of it. */
+static void unmap_table_records_need_users(struct kunit *test)
+{
+	struct mm_struct *mm = mm_with_record(test);
+	struct kept *record;
+
+	atomic_set(&mm->mm_users, 0);
+	KUNIT_EXPECT_NULL(test, unmap_kept_take_own(mm));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mm->mm_users));
+	atomic_set(&mm->mm_users, 1);
+	record = unmap_kept_take_own(mm);
+	KUNIT_EXPECT_NOT_NULL(test, record);
+	if (record)
+		unmap_kept_drop(record);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mm->mm_users));
+	unmap_tables_policy_store("eager");
+	mmput(mm);
+}
+
+/* With "pressure" the shrinker has a record from before as soon as it grows. */
+static void unmap_table_records_change_hands(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc();
+	unsigned long next = jiffies + HZ;
+	struct kept *record;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	unmap_tables_policy_store("eager");
+	unmap_tables_keep(mm, 0, PMD_SIZE, 1);
+	unmap_tables_policy_store("pressure");
+	unmap_tables_keep(mm, PMD_SIZE, 2 * PMD_SIZE, 1);
+	mdelay(2 * jiffies_to_msecs(WORKER_FIRST));
+	record = unmap_kept_take_due(hash_ptr(mm, KEPT_BUCKET_BITS), &next);
+	KUNIT_EXPECT_NULL(test, record);
+	if (record)
+		unmap_kept_drop(record);
+	unmap_tables_policy_store("eager");
+	mmput(mm);
+}
+
+/* Single places, then a range, which begins where a table does. */
+static void unmap_table_places_grow(struct kunit *test)
+{
+	struct places p;
+	unsigned long i;
+
+	unmap_places_clear(&p);
+	for (i = 0; i < PLACES; i++)
+		unmap_places_add(&p, i * PMD_SIZE + PAGE_SIZE, (i + 1) * PMD_SIZE, 1);
+	KUNIT_EXPECT_EQ(test, PLACES, p.nr_places);
+	KUNIT_EXPECT_EQ(test, 0UL, p.end);
+	unmap_places_add(&p, 2 * PMD_SIZE - PAGE_SIZE, 2 * PMD_SIZE, 1);
+	KUNIT_EXPECT_EQ(test, PMD_SIZE, p.start);
+	KUNIT_EXPECT_EQ(test, 2 * PMD_SIZE, p.end);
+}
+
 static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE_SLOW(unmap_table_says_empty_when_empty),
 	KUNIT_CASE_SLOW(unmap_table_survives_garbage),
@@ -346,6 +418,9 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_batch_fills),
 	KUNIT_CASE(unmap_table_leaves_mark),
 	KUNIT_CASE(unmap_table_leaves_none),
+	KUNIT_CASE(unmap_table_records_need_users),
+	KUNIT_CASE(unmap_table_records_change_hands),
+	KUNIT_CASE(unmap_table_places_grow),
 	{}
 };
 
