@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Tell mm/unmap/ that nobody uses an mm any more.
+/// Drop the record of an mm's empty page tables when its last user is gone.
 ///
 /// Target:   mm/mmap.c, exit_mmap()
-/// Why here: its last user has gone, its memory has not.
-/// Missing:  what is known of its empty page tables outlives it.
+/// Why here: nobody uses the mm any more, and its memory is still there.
+/// Missing:  the record outlives the mm.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-exit_mmap(...) {
-<+... unmap_tables_exit(...) ...+>
-}
-
-@tell depends on !already@
 identifier mm;
-position p;
 @@
 exit_mmap(...) {
 ...
 + unmap_tables_exit(mm);
-  mmu_notifier_release@p(mm);
+  mmu_notifier_release(mm);
 ...
 }
-
-@script:python@
-p << tell.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("exit_mmap() changed in %d places, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

@@ -2,36 +2,14 @@
 /// Hand clear_shadow_from_swap_cache() over to mm/unmap/shadows.c.
 ///
 /// Target:   mm/swap_state.c, clear_shadow_from_swap_cache()
-/// Why here: freed swap entries come through it in runs, and leave one by one.
-/// Missing:  two definitions of it, the kernel does not link.
+/// Why here: swap entries are freed in runs, but stock clears their shadows one by one.
+/// Missing:  two definitions of the function: the kernel does not link.
 //
-// The stock function becomes stock_clear_shadow_from_swap_cache(): what the
-// switch is off for, single entries, and ranges that hold more than shadows.
+// The stock function becomes stock_clear_shadow_from_swap_cache().  It serves while the switch
+// is off, single entries, and ranges that hold more than shadows.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-void stock_clear_shadow_from_swap_cache(...) { ... }
-
-@rename depends on !already@
-position p;
 @@
 - void clear_shadow_from_swap_cache
 + void stock_clear_shadow_from_swap_cache
-  (...) {@p ... }
-
-@script:python@
-p << rename.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("clear_shadow_from_swap_cache() renamed %d times, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)
+  (...) { ... }

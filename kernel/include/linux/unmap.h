@@ -15,7 +15,6 @@
 #include <linux/rmap.h>
 #include <linux/unmap_mark.h>
 
-#ifdef CONFIG_UNMAP
 /*
  * The switch, see mm/unmap/control.c.  One static key a bit of
  * /sys/kernel/mm/unmap/enabled, so a bit that is off costs a no-op.
@@ -27,6 +26,15 @@ enum unmap_bit {
 	NR_UNMAP_BITS,
 };
 
+struct mmu_gather;
+struct zap_details;
+
+unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
+				  struct vm_area_struct *vma, pud_t *pud,
+				  unsigned long addr, unsigned long end,
+				  struct zap_details *details);
+
+#ifdef CONFIG_UNMAP
 #ifdef CONFIG_UNMAP_DEFAULT_ON
 DECLARE_STATIC_KEY_TRUE(unmap_keys[NR_UNMAP_BITS]);
 #define unmap_enabled(bit)	static_branch_likely(&unmap_keys[bit])
@@ -39,14 +47,6 @@ void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 
-struct mmu_gather;
-struct zap_details;
-
-unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
-				  struct vm_area_struct *vma, pud_t *pud,
-				  unsigned long addr, unsigned long end,
-				  struct zap_details *details);
-
 /*
  * What a caller of zap_page_range_single() or unmap_mapping_range_tree() holds, in
  * zap_details: the mmap lock, or the rmap lock of the file.  Empty page tables are given back
@@ -58,14 +58,9 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 /* MADV_DONTNEED's details: all goes, as without details; the mmap lock is held. */
 extern struct zap_details unmap_zap_dontneed;
 #define UNMAP_ZAP_DONTNEED	(&unmap_zap_dontneed)
-
-/* Of mm/memory.c, where the stock function is static, called once, and inlined. */
-#define zap_pmd_range(...)						\
-	(unmap_enabled(UNMAP_BIT_DISCARD) ?				\
-	 unmap_zap_pmd_range(__VA_ARGS__) : stock_zap_pmd_range(__VA_ARGS__))
 #else
+#define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
-#define stock_zap_pmd_range	zap_pmd_range
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_RMAP_LOCKED	0
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
