@@ -27,29 +27,21 @@ missed = "build"
 """
 
 RULE = """
-@initialize:python@
 @@
-fired = 0
-
-@rename@
-position p;
 @@
 - void try_it
 + void stock_try_it
-  (...) {@p ... }
-
-@script:python@
-p << rename.p;
+  (...) { ... }
+"""
+INSERTS = """
 @@
-fired += 1
-
-@finalize:python@
 @@
-import sys
-if fired != 1:
-    sys.stderr.write("try_it() renamed %d times, want 1\\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)
+try_it(...) {
+<...
++ note(flags);
+  should_work(flags);
+...>
+}
 """
 
 
@@ -147,6 +139,11 @@ def test_shape_counts_and_places() -> None:
     assert got.outside(("one",))
 
 
+def test_what_only_removes_repeats_nothing() -> None:
+    got = shape.compare(BEFORE, BEFORE.replace("\treturn 2;\n", ""))
+    assert (got.places, got.repeats(BEFORE)) == (1, False)
+
+
 def test_shape_allows_includes_and_the_stock_name() -> None:
     after = BEFORE.replace("int two(", "int stock_two(").replace(
         "<a.h>\n", "<a.h>\n#include <b.h>\n"
@@ -188,7 +185,7 @@ def test_a_miss_is_named_and_writes_nothing(
     assert __main__.main(["apply", str(small_tree)]) == 1
     said = capsys.readouterr().err
     assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117" in said
-    assert "renamed 0 times, want 1" in said
+    assert "places changed in try_it: 0, want 1" in said
     assert fingerprint(small_tree) == before
 
 
@@ -214,6 +211,27 @@ def test_a_rule_that_does_not_parse_is_named(
     (repository / "hooks/rmap__try_it.cocci").write_text("@rule@\n@@\n- void (\n")
     assert __main__.main(["apply", str(small_tree)]) == 1
     assert "rmap__try_it.cocci is not a valid semantic patch" in capsys.readouterr().err
+
+
+CALL = "\tshould_work(flags);\n"
+NOTED = "\tnote(flags);\n" + CALL
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ("", "places changed in try_it: 0, want 1"),
+        (CALL + "\tflags++;\n" + CALL, "places changed in try_it: 2, want 1"),
+        (NOTED, "try_it has all that it adds: it was applied before"),
+    ],
+)
+def test_matches_are_counted(repository: Path, small_tree: Path, calls: str, said: str) -> None:
+    (repository / "hooks/rmap__try_it.cocci").write_text(INSERTS)
+    (hook,) = hooks.parse_series(SERIES.replace("removed = 1", "removed = 0"))
+    text, kernel = (small_tree / "mm/rmap.c").read_text(), Version.parse("6.12.117")
+    assert hooks.apply_one(hook, text, kernel) == text.replace(CALL, NOTED)
+    with pytest.raises(hooks.HookMissed, match=f"rmap__try_it does not fit mm/rmap.c .*{said}"):
+        hooks.apply_one(hook, text.replace(CALL, calls), kernel)
 
 
 @pytest.mark.parametrize("option", ["--diff", "--check"])

@@ -98,7 +98,7 @@ def parse_rule(rule: Path) -> None:
 
 
 def reason(done: proc.Done) -> str:
-    """What a rule's own guard printed last, or the status."""
+    """What spatch printed last, or its status."""
     lines = [line for line in done.output.splitlines() if not line.startswith("warning:")]
     return proc.last_line("\n".join(lines)) or f"spatch ended with status {done.status}"
 
@@ -114,16 +114,20 @@ def apply_one(hook: Hook, before: str, kernel: Version) -> str:
         if not done.ok:
             raise HookMissed(f"{where}: {reason(done)}")
         after = target.read_text()
-    complaint = misfit(hook, shape.compare(before, after))
+    complaint = misfit(hook, before, after)
     if complaint:
         raise HookMissed(f"{where}: {complaint}")
     return after
 
 
-def misfit(hook: Hook, got: shape.Shape) -> str:
-    """What is wrong with the shape of a hook's effect; empty if nothing is."""
-    if not got.changes:
-        return "it changes nothing"
+def misfit(hook: Hook, before: str, after: str) -> str:
+    """What is wrong with a hook's effect; empty if nothing is."""
+    got = shape.compare(before, after)
+    where = ", ".join(hook.functions)
+    if got.places != hook.fires:
+        return f"places changed in {where}: {got.places}, want {hook.fires}"
+    if got.repeats(before):
+        return f"{where} has all that it adds: it was applied before"
     if (got.added, got.removed) != (hook.added, hook.removed):
         return (
             f"it adds {got.added} and removes {got.removed} lines "
@@ -131,8 +135,7 @@ def misfit(hook: Hook, got: shape.Shape) -> str:
         )
     outside = got.outside(hook.functions)
     if outside:
-        where = outside[0].function or "the top of the file"
-        return f"it changes {where}, not only {', '.join(hook.functions)}"
+        return f"it changes {outside[0].function or 'the top of the file'}, not only {where}"
     return ""
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Golden tests of the hooks: what each rule makes of a small C file, and what it refuses."""
 
-from pathlib import Path
-
 from swathe import hooks
 from swathe.errors import CheckFailed
+from swathe.hooks import Hook
 from swathe.paths import HOOKS, scratch
 from swathe.tap import Test, Verdict
 
@@ -13,8 +12,9 @@ TESTS = HOOKS / "tests"
 
 def run() -> list[Test]:
     found = [complete_series()]
-    for rule in sorted(HOOKS.glob("*.cocci")):
-        found += [becomes(rule), refuses(rule), not_twice(rule)]
+    for hook in hooks.load():
+        if hook.rule.is_file():
+            found += [becomes(hook), refuses(hook), not_twice(hook)]
     return found
 
 
@@ -30,38 +30,38 @@ def complete_series() -> Test:
     return judge("series is complete", f"only in one of series and *.cocci: {odd}" if odd else "")
 
 
-def patched(rule: Path, text: str) -> tuple[bool, str]:
-    """Whether the rule accepts this text, and what becomes of it."""
+def patched(hook: Hook, text: str) -> tuple[str, str]:
+    """What becomes of this text, and what the hook's entry in the series has against it."""
     with scratch("golden") as stage:
         target = stage / "test.c"
         target.write_text(text)
-        done = hooks.spatch(rule, target.name, stage)
-        return done.ok, target.read_text() if done.ok else hooks.reason(done)
+        done = hooks.spatch(hook.rule, target.name, stage)
+        after = target.read_text()
+    return after, hooks.misfit(hook, text, after) if done.ok else hooks.reason(done)
 
 
-def sample(rule: Path, ending: str) -> str:
-    path = TESTS / f"{rule.stem}.{ending}"
+def sample(hook: Hook, ending: str) -> str:
+    path = TESTS / f"{hook.name}.{ending}"
     if not path.is_file():
-        raise CheckFailed(f"hook {rule.stem} has no hooks/tests/{path.name}")
+        raise CheckFailed(f"hook {hook.name} has no hooks/tests/{path.name}")
     return path.read_text()
 
 
-def becomes(rule: Path) -> Test:
-    """NAME.c becomes NAME.res, to the letter."""
-    ok, text = patched(rule, sample(rule, "c"))
-    if not ok:
-        return judge(f"{rule.stem} fires", text)
-    same = text == sample(rule, "res")
-    return judge(f"{rule.stem} fires", "" if same else f"the result is not tests/{rule.stem}.res")
+def becomes(hook: Hook) -> Test:
+    """NAME.c becomes NAME.res, to the letter, and as the series says."""
+    text, complaint = patched(hook, sample(hook, "c"))
+    if not complaint and text != sample(hook, "res"):
+        complaint = f"the result is not tests/{hook.name}.res"
+    return judge(f"{hook.name} fires", complaint)
 
 
-def refuses(rule: Path) -> Test:
+def refuses(hook: Hook) -> Test:
     """NAME.refuse.c must not be accepted."""
-    ok, _ = patched(rule, sample(rule, "refuse.c"))
-    return judge(f"{rule.stem} refuses", "it accepts what it must refuse" if ok else "")
+    _, complaint = patched(hook, sample(hook, "refuse.c"))
+    return judge(f"{hook.name} refuses", "" if complaint else "it accepts what it must refuse")
 
 
-def not_twice(rule: Path) -> Test:
+def not_twice(hook: Hook) -> Test:
     """What was patched is not patched again."""
-    ok, _ = patched(rule, sample(rule, "res"))
-    return judge(f"{rule.stem} not twice", "it applies a second time" if ok else "")
+    _, complaint = patched(hook, sample(hook, "res"))
+    return judge(f"{hook.name} not twice", "" if complaint else "it applies a second time")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The shape of a hook's effect: how many lines, and in which functions."""
+"""The shape of a hook's effect: how many places and lines, and in which functions."""
 
 import difflib
 import re
@@ -28,6 +28,14 @@ class Shape:
     """All changes between two versions of one file."""
 
     changes: tuple[Change, ...]
+    places: int
+
+    def repeats(self, before: str) -> bool:
+        """Every line it adds stands in the same function already."""
+        lines = before.splitlines()
+        there = {(line.strip(), name) for line, name in zip(lines, owners(lines), strict=True)}
+        new = [change for change in self.changes if change.added]
+        return bool(new) and all((change.text.strip(), change.function) in there for change in new)
 
     @property
     def added(self) -> int:
@@ -61,17 +69,16 @@ def owners(lines: list[str]) -> list[str]:
 
 
 def compare(before: str, after: str) -> Shape:
-    """The changed lines of after against before."""
+    """The changed lines of after against before; neighbours among them are one place."""
     old, new = before.splitlines(), after.splitlines()
     old_owner, new_owner = owners(old), owners(new)
     changes: list[Change] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            continue
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    places = [code[1:] for code in codes if code[0] != "equal"]
+    for a, b, c, d in places:
         changes += [Change(False, old[i], old_owner[i]) for i in range(a, b)]
         changes += [Change(True, new[i], new_owner[i]) for i in range(c, d)]
-    return Shape(tuple(changes))
+    return Shape(tuple(changes), len(places))
 
 
 def diff(path: str, before: str, after: str) -> str:
