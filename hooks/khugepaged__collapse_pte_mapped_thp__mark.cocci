@@ -6,36 +6,12 @@
 ///           next fault, as it does when it has removed a table.
 /// Missing:  MADV_COLLAPSE fails, with do_set_pmd() refusing.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-collapse_pte_mapped_thp(...) {
-<+... unmap_pmd_forget(...) ...+>
-}
-
-@forget depends on !already@
 symbol mm, pmd;
-position p;
 @@
 collapse_pte_mapped_thp(...) {
 <...
 + unmap_pmd_forget(mm, pmd);
-  goto maybe_install_pmd@p;
+  goto maybe_install_pmd;
 ...>
 }
-
-@script:python@
-p << forget.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("collapse_pte_mapped_thp() changed in %d places, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

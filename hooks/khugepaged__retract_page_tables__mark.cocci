@@ -5,25 +5,14 @@
 /// Why here: it would remove the table, had it stayed.
 /// Missing:  other processes map a collapsed file by entries.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-retract_page_tables(...) {
-<+... unmap_pmd_forget(...) ...+>
-}
-
-@forget depends on !already@
 expression mm, addr;
 identifier pmd;
 symbol vma;
-position p;
 @@
 retract_page_tables(...) {
 <...
-- if (find_pmd_or_thp_or_none@p(mm, addr, &pmd) != SCAN_SUCCEED)
+- if (find_pmd_or_thp_or_none(mm, addr, &pmd) != SCAN_SUCCEED)
 + if (find_pmd_or_thp_or_none(mm, addr, &pmd) != SCAN_SUCCEED) {
 + 	if (!userfaultfd_wp(vma))
 + 		unmap_pmd_forget(mm, pmd);
@@ -31,16 +20,3 @@ retract_page_tables(...) {
 + }
 ...>
 }
-
-@script:python@
-p << forget.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("retract_page_tables() changed in %d places, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

@@ -6,38 +6,14 @@
 ///           table it ends.
 /// Missing:  MADV_COLLAPSE of a range leaves what comes after the first hole of 2 MiB.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-hpage_collapse_scan_pmd(...) {
-<+... unmap_pmd_marked(...) ...+>
-}
-
-@scan depends on !already@
 identifier result, pmd;
 expression mm, addr;
-position p;
 @@
 hpage_collapse_scan_pmd(...) {
 <...
-  result = find_pmd_or_thp_or_none@p(mm, addr, &pmd);
+  result = find_pmd_or_thp_or_none(mm, addr, &pmd);
 + if (result == SCAN_PMD_NONE && unmap_pmd_marked(*pmd))
 + 	result = SCAN_PAGE_RO;
 ...>
 }
-
-@script:python@
-p << scan.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("hpage_collapse_scan_pmd() changed in %d places, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

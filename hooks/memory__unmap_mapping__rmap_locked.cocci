@@ -6,18 +6,13 @@
 ///           known to hold a lock.  Here it is not the mmap lock.
 /// Missing:  truncation and hole punches leave empty page tables.
 
-@initialize:python@
 @@
-fired = 0
-
-@told@
 identifier fn = {unmap_mapping_folio, unmap_mapping_pages};
 identifier details, mapping;
-position p;
 @@
 fn(...) {
 <...
-  i_mmap_lock_read@p(mapping);
+  i_mmap_lock_read(mapping);
   if (...)
 + {
 + 	details.zap_flags |= UNMAP_ZAP_RMAP_LOCKED;
@@ -25,16 +20,3 @@ fn(...) {
 + }
 ...>
 }
-
-@script:python@
-p << told.p;
-@@
-fired += len(p)
-
-@finalize:python@
-@@
-import sys
-if fired != 2:
-    sys.stderr.write("unmap_mapping_folio() and _pages() changed in %d places, want 2\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

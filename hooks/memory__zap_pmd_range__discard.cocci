@@ -11,30 +11,8 @@
 // The stock function becomes stock_zap_pmd_range(), which serves while the
 // switch is off.  It stays static, and so inlined: off costs one static branch.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-static inline unsigned long stock_zap_pmd_range(...) { ... }
-
-@rename depends on !already@
-position p;
 @@
 - static inline unsigned long zap_pmd_range
 + static inline unsigned long stock_zap_pmd_range
-  (...) {@p ... }
-
-@script:python@
-p << rename.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("zap_pmd_range() renamed %d times, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)
+  (...) { ... }

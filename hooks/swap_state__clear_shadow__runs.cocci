@@ -8,30 +8,8 @@
 // The stock function becomes stock_clear_shadow_from_swap_cache(): what the
 // switch is off for, single entries, and ranges that hold more than shadows.
 
-@initialize:python@
 @@
-fired = 0
-
-@already@
-@@
-void stock_clear_shadow_from_swap_cache(...) { ... }
-
-@rename depends on !already@
-position p;
 @@
 - void clear_shadow_from_swap_cache
 + void stock_clear_shadow_from_swap_cache
-  (...) {@p ... }
-
-@script:python@
-p << rename.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 1:
-    sys.stderr.write("clear_shadow_from_swap_cache() renamed %d times, want 1\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)
+  (...) { ... }

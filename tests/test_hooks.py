@@ -234,6 +234,14 @@ def test_matches_are_counted(repository: Path, small_tree: Path, calls: str, sai
         hooks.apply_one(hook, text.replace(CALL, calls), kernel)
 
 
+@pytest.mark.parametrize("hook", hooks.load(), ids=lambda hook: hook.name)
+def test_rules_use_what_every_spatch_has(hook: hooks.Hook) -> None:
+    """Scripting is a build option of spatch, and so is the syntax of regular expressions."""
+    rule = hook.rule.read_text()
+    assert "@script:" not in rule
+    assert "=~" not in rule
+
+
 @pytest.mark.parametrize("option", ["--diff", "--check"])
 def test_looking_writes_nothing(
     repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str], option: str
