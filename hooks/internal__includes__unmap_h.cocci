@@ -2,7 +2,7 @@
 /// Include <linux/unmap.h> in all of mm/.
 ///
 /// Target:   mm/internal.h, its #includes
-/// Why here: all files that other hooks change include it, and nothing outside mm/.
+/// Why here: every file that a hook changes includes mm/internal.h; no file outside mm/ does.
 /// Missing:  renamed functions are called, but not declared.
 
 @@

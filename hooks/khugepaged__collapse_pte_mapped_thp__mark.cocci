@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// What khugepaged or MADV_COLLAPSE has made huge is mapped huge, mark or no mark.
+/// Remove the mark of a freed page table where a folio has been collapsed.
 ///
 /// Target:   mm/khugepaged.c, collapse_pte_mapped_thp()
-/// Why here: without a table it goes on to map the folio by a PMD, or leaves that to the
-///           next fault, as it does when it has removed a table.
-/// Missing:  MADV_COLLAPSE fails, with do_set_pmd() refusing.
+/// Why here: if the table is missing, the function maps the folio by a PMD or leaves that to
+///           the next fault, as it does after removing a table itself.
+/// Missing:  MADV_COLLAPSE fails: do_set_pmd() refuses to install a PMD over a mark.
 
 @@
 symbol mm, pmd;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Collapsing what is mapped by entries keeps the PMD lock from its second look on.
+/// Hold the PMD lock from the second mapping of the page table on.
 ///
 /// Target:   mm/khugepaged.c, collapse_pte_mapped_thp()
-/// Why here: it maps the table a second time without its lock, takes for granted that it is still
-///           there, and takes the PMD lock only to remove it; and where page tables have no locks of
-///           their own it takes the PMD lock for the table's when there is no table.
-///           Without a table MADV_COLLAPSE is to be told to try again, not that it must not.
-/// Missing:  a table that was given back is freed a second time; the PMD lock stays locked.
+/// Why here: the function maps the table a second time without the PMD lock, assumes that it is
+///           still there, and takes the PMD lock only to remove it.  If the table has been freed
+///           meanwhile, the result must be SCAN_PAGE_LOCK ("try again").  Without split page-table
+///           locks, "pml != ptl" is false although no table is mapped: pml must be dropped then.
+/// Missing:  a freed table is freed a second time; the PMD lock stays locked.
 
 @early@
 expression vma, mm, pmd;

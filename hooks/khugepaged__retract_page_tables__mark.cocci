@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// What khugepaged has made huge is mapped huge where a page table was given back before.
+/// Remove the mark of a freed page table where a file has been collapsed.
 ///
 /// Target:   mm/khugepaged.c, retract_page_tables()
-/// Why here: it would remove the table, had it stayed.
-/// Missing:  other processes map a collapsed file by entries.
+/// Why here: stock would have removed the table here, and with it what the mark stands for.
+/// Missing:  other processes go on mapping the collapsed file by PTEs.
 
 @@
 expression mm, addr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// retract_page_tables() looks for the table again once it has the PMD lock.
+/// Check that the PMD still points to a page table after taking the PMD lock.
 ///
 /// Target:   mm/khugepaged.c, retract_page_tables()
-/// Why here: it has seen a table before it took the lock, and then takes the lock in the
-///           descriptor of whatever the PMD holds by then.
+/// Why here: the function has seen a table before it takes the PMD lock, and then derives the
+///           page-table lock from whatever the PMD holds by then.
 /// Missing:  it follows a PMD that is none.
 
 @lock@

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// MADV_COLLAPSE goes on after memory whose page table was given back.
+/// Let MADV_COLLAPSE continue past a page table that was freed.
 ///
 /// Target:   mm/khugepaged.c, hpage_collapse_scan_pmd()
-/// Why here: in an empty table it finds nothing writable, and goes on; where there is no
-///           table it ends.
-/// Missing:  MADV_COLLAPSE of a range leaves what comes after the first hole of 2 MiB.
+/// Why here: an empty table has no writable entry, and MADV_COLLAPSE continues with the next
+///           2 MiB; a missing table ends it.
+/// Missing:  MADV_COLLAPSE of a range leaves out everything after the first purged 2 MiB.
 
 @@
 identifier result, pmd;

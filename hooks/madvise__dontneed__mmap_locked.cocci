@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// MADV_DONTNEED says that the mmap lock is held.
+/// Tell zap that MADV_DONTNEED holds the mmap lock.
 ///
 /// Target:   mm/madvise.c, madvise_dontneed_single_vma()
-/// Why here: what is discarded leaves empty page tables, which are given back only where the
-///           caller is known to hold a lock that keeps free_pgtables() away; others who call
-///           zap_page_range_single() may hold none.
-/// Missing:  MADV_DONTNEED leaves its empty page tables.
+/// Why here: zap notes empty page tables only if it knows that its caller holds a lock that
+///           excludes free_pgtables(); other callers of zap_page_range_single() may hold none.
+/// Missing:  MADV_DONTNEED leaves empty page tables.
 
 @@
 expression V, S, L;

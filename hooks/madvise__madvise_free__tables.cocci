@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// MADV_FREE gives back the page tables that it leaves empty.
+/// Free the page tables that MADV_FREE leaves empty.
 ///
 /// Target:   mm/madvise.c, madvise_free_pte_range() and madvise_free_single_vma()
-/// Why here: swap entries are freed at once, under the page-table lock, where a look tells
-///           whether they were the last; all such tables go together when the walk is over.
-/// Missing:  tables of swapped-out memory that is freed stay until the range is unmapped.
+/// Why here: MADV_FREE frees swap entries at once, under the page-table lock: there it can be
+///           seen that the last entry went.  The tables are freed together after the walk.
+/// Missing:  page tables of swapped-out memory stay after MADV_FREE until munmap().
 
 @freed@
 identifier mm, nr_swap, start_pte;

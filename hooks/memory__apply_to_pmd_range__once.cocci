@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Drivers that go through user memory look at a PMD once, not twice, to judge it.
+/// Read the PMD once to decide whether it is bad.
 ///
 /// Target:   mm/memory.c, apply_to_pmd_range()
-/// Why here: of two looks, the second may find none what was a table in the first.
-/// Missing:  a warning of a bad PMD, which is then cleared: i915 and SGX map in page faults.
+/// Why here: the function reads the PMD twice.  If the table is freed in between, the second
+///           read finds none where the first found a table.
+/// Missing:  a false "bad PMD" warning, and the PMD is cleared.  i915 and SGX get here in page
+///           faults.
 
 @@
 expression P;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// The first touch of anonymous memory makes another page table if the one it has made goes.
+/// Allocate the page table again if it was freed before do_anonymous_page() could lock it.
 ///
 /// Target:   mm/memory.c, do_anonymous_page()
-/// Why here: between making sure of a table and using it, a page is allocated and cleared, or a
-///           megabyte of them; whoever empties the table again and again meanwhile would keep
-///           this fault from ever succeeding.
-/// Missing:  first touches take more faults while others punch holes beside them.
+/// Why here: a folio is allocated and cleared between ensuring the table and locking it.  A
+///           process that keeps emptying the table in that time would keep this fault from ever
+///           succeeding.
+/// Missing:  first touches take more faults while another process punches holes next to them.
 
 @@
 expression M, P, A, L;

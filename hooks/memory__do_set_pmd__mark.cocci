@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// A file's huge folio is mapped by a table where one was given back.
+/// Map a huge folio of a file by PTEs where a page table was freed.
 ///
 /// Target:   mm/memory.c, do_set_pmd()
-/// Why here: finish_fault() and filemap_map_pmd() both come here, and map entries where
-///           it says that there is something already.
-/// Missing:  a file's memory that was purged in pieces is mapped by a PMD again.
+/// Why here: finish_fault() and filemap_map_pmd() both call it, and both fall back to PTEs if it
+///           finds the PMD in use.
+/// Missing:  file memory that was purged in pieces is mapped by a PMD afterwards.
 
 @@
 identifier vmf;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// A fault does not allocate a page table while it holds the lock of a folio.
+/// Begin the fault again instead of allocating a page table with a folio locked.
 ///
 /// Target:   mm/memory.c, finish_fault()
-/// Why here: __do_fault() preallocates one if there is none, so that the allocation may wait for
-///           writeback (memcg v1) without the folio's lock; but the table it has seen may be
-///           given back before it is used.  The fault begins again then.
-/// Missing:  two tasks wait for each other: one for the folio's lock, one for its writeback.
+/// Why here: __do_fault() preallocates a table only if there is none, because an allocation with
+///           the folio locked may wait for writeback (memcg v1).  The table that __do_fault() saw
+///           may have been freed since.
+/// Missing:  deadlock: one task waits for the folio lock, the other for the writeback.
 
 @@
 expression M, P;

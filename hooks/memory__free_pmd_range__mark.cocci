@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// munmap() forgets that a page table was given back.
+/// Remove the mark of a freed page table when its addresses are unmapped.
 ///
 /// Target:   mm/memory.c, free_pmd_range()
-/// Why here: it passes all PMDs that are without a VMA from now on; a table would go here.
-/// Missing:  address ranges that are used again get no huge pages.
+/// Why here: munmap() passes every PMD that no VMA needs any more; a table would be freed here.
+/// Missing:  address ranges that are mapped again get no huge pages.
 
 @@
 expression pmd;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// A fault puts nothing huge where a page table was given back.
+/// Install no huge page where a page table was freed.
 ///
 /// Target:   mm/memory.c, __handle_mm_fault()
-/// Why here: the one place from which anonymous memory, and drivers and DAX with their
-///           huge_fault(), get something huge; with the mark it goes on as with a table.
-/// Missing:  memory purged in pieces comes back 2 MiB at a time.
+/// Why here: create_huge_pmd() is the only way by which a fault gets a huge page for anonymous
+///           memory, DAX, or a driver with huge_fault().  With a mark the fault continues as if
+///           there were a table.
+/// Missing:  memory that was purged in pieces comes back 2 MiB at a time.
 
 @@
 expression F;

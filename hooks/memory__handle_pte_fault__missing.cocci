@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// A page fault takes a page table that goes before it is looked at for one that is missing.
+/// Treat a page table that was freed during the fault as a missing one.
 ///
 /// Target:   mm/memory.c, handle_pte_fault()
-/// Why here: without a table it takes for granted that there is a huge page, and returns;
-///           KVM and VFIO, which fault in a page and look for it once, then give up.
-/// Missing:  guests are killed, and DMA mappings fail, for no reason.
+/// Why here: if there is no table, the function assumes that a huge page was installed, and
+///           returns.  KVM and VFIO fault a page in once, look for it once, and give up.
+/// Missing:  spurious failures: guests are killed, DMA mappings fail.
 
 @@
 @@

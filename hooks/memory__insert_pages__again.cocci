@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// vm_insert_pages() begins again if the page table goes before it is filled.
+/// Begin again if the page table was freed before vm_insert_pages() could lock it.
 ///
 /// Target:   mm/memory.c, insert_pages()
-/// Why here: it takes a table that has gone for an error of its caller.
-/// Missing:  vm_insert_pages() fails for no reason.
+/// Why here: the function reports a freed table as an error of its caller (-EFAULT).
+/// Missing:  vm_insert_pages() fails spuriously.
 
 @@
 @@

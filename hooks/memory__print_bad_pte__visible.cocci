@@ -2,8 +2,8 @@
 /// Make print_bad_pte() visible to mm/unmap/discard.c.
 ///
 /// Target:   mm/memory.c, print_bad_pte()
-/// Why here: a page that was unmapped more often than it was mapped is reported
-///           as stock reports it, and as seldom.
+/// Why here: discarding reports a page whose mapcount underflows as stock does, rate limit
+///           included.
 /// Missing:  mm/unmap/discard.c does not link.
 
 @@

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Drivers that put entries into user memory make another table if the one they have made goes.
+/// Allocate the page table again if it was freed before a driver could lock it.
 ///
 /// Target:   mm/memory.c, __get_locked_pte(), apply_to_pte_range()
-/// Why here: pte_alloc_map_lock() takes a table that goes before it is locked for a lack of memory.
-///           Others who call it hold the mmap lock for writing: fork(), remap_pfn_range().
-/// Missing:  vm_insert_page() and apply_to_page_range() report no memory although there is enough.
+/// Why here: pte_alloc_map_lock() reports a table that was freed before it was locked as lack of
+///           memory.  Its other callers, fork() and remap_pfn_range(), hold the mmap lock for
+///           writing, which excludes freeing.
+/// Missing:  vm_insert_page() and apply_to_page_range() return -ENOMEM although there is memory.
 
 @@
 identifier fn = {__get_locked_pte, apply_to_pte_range};

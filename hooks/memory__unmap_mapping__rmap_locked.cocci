@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Truncation and hole punches say that the rmap lock of the file is held.
+/// Tell zap that truncation and hole punches hold the file's rmap lock.
 ///
 /// Target:   mm/memory.c, unmap_mapping_folio(), unmap_mapping_pages()
-/// Why here: as for MADV_DONTNEED: empty page tables are given back only where the caller is
-///           known to hold a lock.  Here it is not the mmap lock.
+/// Why here: zap notes empty page tables only if it knows that its caller holds a lock that
+///           excludes free_pgtables().  Here that is i_mmap_rwsem, not the mmap lock.
 /// Missing:  truncation and hole punches leave empty page tables.
 
 @@

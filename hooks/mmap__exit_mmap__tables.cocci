@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Tell mm/unmap/ that nobody uses an mm any more.
+/// Drop the record of an mm's empty page tables when its last user is gone.
 ///
 /// Target:   mm/mmap.c, exit_mmap()
-/// Why here: its last user has gone, its memory has not.
-/// Missing:  what is known of its empty page tables outlives it.
+/// Why here: nobody uses the mm any more, and its memory is still there.
+/// Missing:  the record outlives the mm.
 
 @@
 identifier mm;

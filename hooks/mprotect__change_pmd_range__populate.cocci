@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// userfaultfd's write-protection begins again if the page table goes before it is marked.
+/// Begin again if the page table for userfaultfd's markers was freed.
 ///
 /// Target:   mm/mprotect.c, change_pmd_range()
-/// Why here: it has allocated the table for the markers, and passes over it if it is gone.
+/// Why here: the function has allocated the table for the markers, and skips the 2 MiB if the
+///           table is gone.
 /// Missing:  write-protection of a file's memory is lost.
 
 @@

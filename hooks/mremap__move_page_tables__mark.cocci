@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// mremap() takes along that a page table was given back.
+/// Move the mark of a freed page table along with the memory.
 ///
 /// Target:   mm/mremap.c, get_old_pmd() and move_page_tables()
-/// Why here: they pass over a none PMD; a table, empty as it may be, would be moved, or
-///           another one made for what comes from it.
-/// Missing:  memory that was moved takes huge pages.
+/// Why here: both skip a PMD that is none.  An empty table would have been moved, or its entries
+///           would have got a new one.
+/// Missing:  memory that was moved gets huge pages that stock would not give it.
 
 @look@
 identifier pmd;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Give back the page tables that MREMAP_DONTUNMAP leaves empty.
+/// Free the page tables that MREMAP_DONTUNMAP leaves empty.
 ///
 /// Target:   mm/mremap.c, move_vma()
-/// Why here: the old range keeps its VMA, and nothing else comes for its tables.
+/// Why here: the old range keeps its VMA, so that nothing else frees its tables.
 /// Missing:  the tables stay until the old range is unmapped.
 
 @@

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// In kernels built for tests, a page table that is looked for is missing on demand.
+/// In kernels built for tests, let pte_offset_map_lock() fail on demand.
 ///
 /// Target:   mm/pgtable-generic.c, __pte_offset_map_lock()
-/// Why here: all who call pte_offset_map_lock() come through it.
-/// Missing:  whether they try again is seen only where a race takes a table away from them.
+/// Why here: all callers of pte_offset_map_lock() come through it.
+/// Missing:  that a caller tries again is tested only where a race happens to free its table.
 
 @include@
 @@

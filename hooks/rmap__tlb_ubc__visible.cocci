@@ -2,11 +2,11 @@
 /// Make the deferred-flush helpers visible to mm/unmap/flush.c.
 ///
 /// Target:   mm/rmap.c, set_tlb_ubc_flush_pending() and should_defer_flush()
-/// Why here: they keep the generations in mm->tlb_flush_batched; a second copy
-///           of that protocol would have to change whenever this one does.
+/// Why here: they maintain the generations in mm->tlb_flush_batched; a copy of that protocol
+///           would have to change whenever this one does.
 /// Missing:  mm/unmap/flush.c does not link.
 //
-// Each has two definitions, one for architectures that do not defer.
+// Each has two definitions; the second is for architectures that do not defer.
 
 @note@
 type T;

@@ -2,12 +2,12 @@
 /// Hand try_to_unmap() over to mm/unmap/evict.c.
 ///
 /// Target:   mm/rmap.c, try_to_unmap()
-/// Why here: every caller (reclaim, memory failure, truncation, THP split,
-///           khugepaged) comes through it, with the folio locked.
-/// Missing:  two definitions of try_to_unmap(), the kernel does not link.
+/// Why here: every caller (reclaim, memory failure, truncation, THP split, khugepaged) calls it
+///           with the folio locked.
+/// Missing:  two definitions of try_to_unmap(): the kernel does not link.
 //
-// The stock function becomes stock_try_to_unmap(): what the switch is off for,
-// and what evict.c does not handle, goes there.
+// The stock function becomes stock_try_to_unmap().  It serves while the switch is off, and
+// whatever evict.c does not handle.
 
 @@
 @@

@@ -2,11 +2,11 @@
 /// Hand clear_shadow_from_swap_cache() over to mm/unmap/shadows.c.
 ///
 /// Target:   mm/swap_state.c, clear_shadow_from_swap_cache()
-/// Why here: freed swap entries come through it in runs, and leave one by one.
-/// Missing:  two definitions of it, the kernel does not link.
+/// Why here: swap entries are freed in runs, but stock clears their shadows one by one.
+/// Missing:  two definitions of the function: the kernel does not link.
 //
-// The stock function becomes stock_clear_shadow_from_swap_cache(): what the
-// switch is off for, single entries, and ranges that hold more than shadows.
+// The stock function becomes stock_clear_shadow_from_swap_cache().  It serves while the switch
+// is off, single entries, and ranges that hold more than shadows.
 
 @@
 @@

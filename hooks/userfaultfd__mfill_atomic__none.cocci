@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// UFFDIO_COPY and its like try again if the page table goes before it is filled.
+/// Begin again if the page table was freed before UFFDIO_COPY and its kin could fill it.
 ///
 /// Target:   mm/userfaultfd.c, mfill_atomic()
-/// Why here: a PMD that is none after __pte_alloc() means a huge page to it, of which it
-///           says -EEXIST, "the page is there"; and one that goes while memory for the page
-///           is found is -EAGAIN, which was known of changes to the mappings only.
-/// Missing:  who fills the range believes in a page that is not there, and waits for ever.
+/// Why here: stock takes a PMD that is none after __pte_alloc() for a huge page and returns
+///           -EEXIST ("the page is there").  A table freed while the page is allocated gives
+///           -EAGAIN, which user space knows only as "the mappings are changing".
+/// Missing:  user space takes a missing page for present, and its fault waits for ever.
 
 @again@
 identifier val;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// UFFDIO_MOVE sees whether the table it moves a page to is still there.
+/// Check that the page tables of UFFDIO_MOVE are still there after locking them.
 ///
 /// Target:   mm/userfaultfd.c, move_present_pte(), move_swap_pte(), move_zeropage_pte(),
 ///           move_pages_pte()
-/// Why here: both tables are mapped before they are locked.  The source's entry tells that
-///           its table is in use; the destination's is none, as all are in a table that
-///           is gone.
-/// Missing:  a page is moved into a table that is gone, and lost; a PMD found none where
-///           a table was warns.
+/// Why here: both tables are mapped before they are locked.  The source's entry is in use, which
+///           proves that its table is.  The destination's entry is none, as all entries of a freed
+///           table are.
+/// Missing:  a page is moved into a freed table and lost; a PMD that has become none warns.
 
 @gone@
 identifier fn = {move_present_pte, move_swap_pte, move_zeropage_pte};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Give back the page tables that UFFDIO_MOVE leaves empty.
+/// Free the page tables that UFFDIO_MOVE leaves empty.
 ///
 /// Target:   mm/userfaultfd.c, move_pages()
-/// Why here: the whole range is done, and its VMA is still locked: it cannot go, nor can
-///           free_pgtables() come for the tables.
-/// Missing:  the source's tables stay until it is unmapped.
+/// Why here: the whole range has been moved, and the VMA lock still excludes free_pgtables().
+/// Missing:  the source's tables stay until the source is unmapped.
 
 @@
 @@

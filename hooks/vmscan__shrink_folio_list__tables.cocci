@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Reclaim gives back the page tables that it left empty, after its TLB flush.
+/// Free the page tables that reclaim left empty, after its TLB flush.
 ///
 /// Target:   mm/vmscan.c, shrink_folio_list()
-/// Why here: a batch of folios has been unmapped and its flush is made, for many tables at
-///           once; nothing is locked.  Others who flush hold folios or rmap locked.
+/// Why here: the flush covers a whole batch of folios and many tables, and no lock is held.  The
+///           other callers of try_to_unmap_flush() hold folio or rmap locks.
 /// Missing:  page tables emptied by reclaim stay until memory is short again.
 
 @@
