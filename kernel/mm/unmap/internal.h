@@ -9,8 +9,10 @@
  * soft-dirty any more, so its runs may differ in them.  A LEFTOVER is what an
  * entry holds after its page went: nothing, a userfaultfd marker, a swap entry,
  * or a poison entry.
- *
- * LAWS
+ */
+
+/**
+ * DOC: laws
  *
  * 1. Order.  Clear the entries; invalidate the TLB or record the deferred
  *    flush; only then remove rmap, then drop references.  A page must not be
@@ -59,15 +61,12 @@
  *    counters they add to.
  *
  * 10. Switched off, all that remains of what unmaps is one static branch per entry
- *    point, and the stock code behind it.  Readers go on looking for tables that were
- *    given back (law 8).
+ *     point, and the stock code behind it.  Readers go on looking for tables that were
+ *     given back (law 8).
  *
  * 11. No surprise.  What a later fault gets is what it would have got from a page table
- *    that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED
- *    took all that the table mapped.  unmap_pmd_unhook() asserts that the mark is none.
- *
- * (The numbers are those of Documentation/mm/unmap.rst, which also has the
- * laws for what is not built yet.)
+ *     that had stayed, unless somebody asked for another policy, or one MADV_DONTNEED
+ *     took all that the table mapped.  unmap_pmd_unhook() asserts that the mark is none.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
