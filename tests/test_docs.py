@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages: their links lead somewhere, and what they name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from swathe import hooks
+from swathe.paths import OVERLAY, ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TESTS = OVERLAY / "tools/testing/selftests/unmap"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+NAMED_TEST = re.compile(r"`(\w+) -t (\w+)`")
+BUG = re.compile(r"\bbug (\d+)")
+
+
+def anchors(page: Path) -> set[str]:
+    """How GitHub names the headings of a page."""
+    titles = HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(page.read_text()):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), f"{page.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_the_readme_is_read_in_a_minute() -> None:
+    assert len((ROOT / "README.md").read_text().split()) < 900
+
+
+def test_every_hook_is_told_of_once() -> None:
+    told = (ROOT / "docs/apply.md").read_text()
+    assert [hook.name for hook in hooks.load() if told.count(f"`{hook.name}`") != 1] == []
+    assert f"There are {len(hooks.load())}." in told
+
+
+def test_every_bug_is_listed_with_tests_that_exist() -> None:
+    page = (ROOT / "docs/bugs.md").read_text()
+    listed = [int(number) for number in re.findall(r"^(\d+)\. \*\*", page, re.MULTILINE)]
+    assert listed == list(range(1, len(listed) + 1))
+    sources = {path.stem: path.read_text() for path in TESTS.glob("*.c")}
+    said = {int(number) for text in sources.values() for number in BUG.findall(text)}
+    assert said <= set(listed)
+    for program, test in NAMED_TEST.findall(page):
+        assert re.search(rf"\b{test}", sources[program]), f"{program} -t {test}"
