@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line to follow is not there. */
+/* The #include that the new one follows is missing. */
 #include <linux/swap.h>
 
 int tracepoint_defs;

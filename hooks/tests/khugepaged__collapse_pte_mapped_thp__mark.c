@@ -6,7 +6,7 @@ int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr, bool install_pmd)
 	case SCAN_SUCCEED:
 		break;
 	case SCAN_PMD_NONE:
-		/* Nothing to be looked at. */
+		/* no table */
 		goto maybe_install_pmd;
 	default:
 		goto drop_folio;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It does nothing without a table. */
+/* A missing table ends the function. */
 int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr, bool install_pmd)
 {
 	result = find_pmd_or_thp_or_none(mm, haddr, &pmd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It looks at whatever there is. */
+/* A missing table ends the function instead of the step. */
 static void retract_page_tables(struct mapping *mapping, pgoff_t pgoff)
 {
 	foreach_area(vma, pgoff) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The state is looked at under the lock already. */
+/* The PMD is checked under the lock already. */
 static void retract_page_tables(struct mapping *mapping)
 {
 	pml = pmd_lock(mm, pmd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It has a look of its own. */
+/* Another function finds the PMD. */
 static int hpage_collapse_scan_pmd(struct mm *mm, unsigned long address)
 {
 	result = look(mm, address, &pmd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It has details of its own. */
+/* The caller passes zap details of its own. */
 static long madvise_dontneed_single_vma(struct vma *vma, unsigned long start,
 					unsigned long end)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The entries are counted elsewhere. */
+/* Swap entries are counted elsewhere. */
 static int madvise_free_pte_range(pmd_t *pmd, unsigned long addr, unsigned long end)
 {
 	start_pte = map(pmd, addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It does not look under the lock. */
+/* The PMD is not checked under the lock. */
 int do_set_pmd(struct fault *vmf, struct page *page)
 {
 	vmf->ptl = pmd_lock(vma->vm_mm, vmf->pmd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It never preallocates. */
+/* No table is preallocated. */
 int finish_fault(struct fault *vmf)
 {
 	if (unlikely(pte_alloc(vma->vm_mm, vmf->pmd)))

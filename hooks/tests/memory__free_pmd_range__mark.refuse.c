@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It passes none. */
+/* The PMD is not checked. */
 static inline void free_pmd_range(struct gather *tlb, pud_t *pud, unsigned long addr)
 {
 	pmd = pmd_offset(pud, addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nothing huge is made. */
+/* No huge page is created. */
 static int __handle_mm_fault(struct area *vma, unsigned long address)
 {
 	struct fault vmf = { .vma = vma };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It does not give up. */
+/* A missing table does not end the fault. */
 static int handle_pte_fault(struct fault *vmf)
 {
 	vmf->pte = map(vmf->pmd);

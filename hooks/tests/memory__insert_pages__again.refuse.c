@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It returns at once. */
+/* A missing table returns an error directly. */
 static int insert_pages(struct area *vma, unsigned long addr)
 {
 	start_pte = map_lock(pmd, addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Another name: the hook has to be looked at. */
+/* The function has another name. */
 static void print_bad_entry(struct area *vma)
 {
 	report(vma);

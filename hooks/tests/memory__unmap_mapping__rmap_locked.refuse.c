@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Only one of the two. */
+/* One of the two functions is missing. */
 void unmap_mapping_folio(struct folio *folio)
 {
 	struct zap_details details = { };

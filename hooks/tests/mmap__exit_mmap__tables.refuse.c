@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Another name: the hook has to be looked at. */
+/* The function has another name. */
 void leave_mmap(struct mm_struct *mm)
 {
 	mmu_notifier_release(mm);

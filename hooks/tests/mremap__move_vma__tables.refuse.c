@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nothing stays mapped. */
+/* The branch has another body. */
 static unsigned long move_vma(struct area *vma, unsigned long old_addr, unsigned long flags)
 {
 	if (unlikely(!err && (flags & MREMAP_DONTUNMAP)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One pair of definitions instead of two. */
+/* There is one pair of definitions instead of two. */
 static void set_tlb_ubc_flush_pending(struct mm_struct *mm, unsigned long addr)
 {
 }

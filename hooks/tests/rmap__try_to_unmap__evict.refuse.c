@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Another name: the hook has to be looked at. */
+/* The function has another name. */
 void try_to_unmap_folio(struct folio *folio, enum ttu_flags flags)
 {
 	one(folio);

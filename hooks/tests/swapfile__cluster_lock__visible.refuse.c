@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Not declared before they are defined. */
+/* The functions are not declared before they are defined. */
 static inline struct cluster *lock_cluster_or_swap_info(
 		struct device *si, unsigned long offset)
 {

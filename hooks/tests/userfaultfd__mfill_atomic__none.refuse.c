@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* It does not look whether there is a table. */
+/* The PMD is not checked. */
 static long mfill_atomic(struct context *ctx, unsigned long len)
 {
 	while (len)

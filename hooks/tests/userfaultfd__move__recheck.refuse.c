@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One of the three is called otherwise. */
+/* One of the three functions has another name. */
 static int move_present_pte(pte_t *dst_pte, pte_t *src_pte, pte_t orig_dst_pte, pte_t orig_src_pte)
 {
 	double_pt_lock(dst_ptl, src_ptl);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nothing is locked. */
+/* No lock is dropped. */
 long move_pages(struct context *ctx, unsigned long dst_start, unsigned long src_start)
 {
 	return move(dst_vma, src_vma);
