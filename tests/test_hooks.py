@@ -192,6 +192,7 @@ def test_a_miss_is_named_and_writes_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("fires = 1", "fires = 2", "places changed in try_it: 1, want 2"),
         ("added = 1", "added = 2", "instead of 2 and 1"),
         ('functions = ["try_it"]', 'functions = ["other"]', "it changes try_it, not only other"),
     ],
