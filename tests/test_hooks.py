@@ -140,6 +140,11 @@ def test_shape_counts_and_places() -> None:
     assert got.outside(("one",))
 
 
+def test_what_only_removes_repeats_nothing() -> None:
+    got = shape.compare(BEFORE, BEFORE.replace("\treturn 2;\n", ""))
+    assert (got.places, got.repeats(BEFORE)) == (1, False)
+
+
 def test_shape_allows_includes_and_the_stock_name() -> None:
     after = BEFORE.replace("int two(", "int stock_two(").replace(
         "<a.h>\n", "<a.h>\n#include <b.h>\n"

@@ -35,7 +35,7 @@ class Shape:
         lines = before.splitlines()
         there = {(line.strip(), name) for line, name in zip(lines, owners(lines), strict=True)}
         new = [change for change in self.changes if change.added]
-        return all((change.text.strip(), change.function) in there for change in new)
+        return bool(new) and all((change.text.strip(), change.function) in there for change in new)
 
     @property
     def added(self) -> int:
