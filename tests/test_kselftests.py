@@ -16,11 +16,11 @@ from swathe.base.verdicts import Verdict
 from swathe.cli import test
 from swathe.guest import initramfs, sections, vm
 from swathe.guest.environment import Environment
+from swathe.guest.session import Transcript
 from swathe.kernel import build
 from swathe.kernel.arch import X86_64
 from swathe.kselftests import builds, cases, guests, judge, listing
 from swathe.kselftests.cases import Case, ProgramRun
-from swathe.kselftests.guests import Heard
 from swathe.kselftests.judge import Comparison
 from swathe.kselftests.listing import Catalogue, Entry, Known
 
@@ -223,8 +223,12 @@ evict_entries 9
 """
 
 
-def heard(mask: str, runs: int) -> Heard:
-    return Heard([REPORT.format(mask=mask, runs=runs)])
+def said(text: str) -> Transcript:
+    return Transcript(text, "", vm.Exit(0))
+
+
+def heard(mask: str, runs: int) -> Transcript:
+    return said(REPORT.format(mask=mask, runs=runs))
 
 
 def test_the_guests_must_differ_in_the_switch() -> None:
@@ -235,22 +239,23 @@ def test_the_guests_must_differ_in_the_switch() -> None:
     assert verdicts.count(guests.switches(off, heard("0x0001", 0))).failed == 1
     assert verdicts.count(guests.switches(off, heard("0x0001", 0), whole=False)).failed == 0
     assert verdicts.count(guests.switches(heard("0x0000", 3), on)).failed == 1
-    assert verdicts.count(guests.switches(Heard(), on)).failed == 1
-    without_end = Heard([REPORT.format(mask="0x0000", runs=0).replace("@ switch", "@ x", 1)])
+    assert verdicts.count(guests.switches(said(""), on)).failed == 1
+    without_end = said(REPORT.format(mask="0x0000", runs=0).replace("@ switch", "@ x", 1))
     assert verdicts.count(guests.switches(without_end, on)).failed == 1
 
 
 def test_programs_are_paired_by_number() -> None:
-    first, second = guests.pairs(ENTRIES, heard("0", 0), Heard())
+    first, second = guests.pairs(ENTRIES, heard("0", 0), said(""))
     assert (first.name, second.name) == ("mm/a", "mm/b -x 1")
     assert first.off is not None and first.off.seconds == 1.5
     assert first.on is None and second.off is None
 
 
 def test_a_lost_guest_names_its_program(capsys: pytest.CaptureFixture[str]) -> None:
-    lost = Heard(["@ kselftests 1 mm/b\nok 1 a\n"], VmLost("the VM was lost: oops"))
+    oops = VmLost("the VM was lost: oops")
+    lost = Transcript("@ kselftests 1 mm/b\nok 1 a\n", "", oops)
     failed = verdicts.Test("kselftests mm/a", Verdict.FAILED, "why")
-    error = guests.which(VmLost("the VM was lost: oops"), heard("0", 0), lost, [failed])
+    error = guests.which(oops, heard("0", 0), lost, [failed])
     assert str(error) == "the VM was lost: oops (swathe on, in mm/b)"
     assert error.status == 4
     assert "failed before the end: kselftests mm/a (why)" in capsys.readouterr().out
@@ -271,15 +276,20 @@ def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) ->
     guests.both(REQUEST, BUILT, initramfs.Job(["/bin/sh"]))
     off, on = seen["kselftests-off"], seen["kselftests-on"]
     steady = vm.STEADY.split()
-    assert off.boot.split() == ["unmap=n", "numa=fake=2", *steady, "more=1"]
-    assert on.boot.split() == ["unmap=y", "numa=fake=2", *steady, "more=1"]
+    assert off.boot.split() == [*steady, "unmap=n", "numa=fake=2", "more=1"]
+    assert on.boot.split() == [*steady, "unmap=y", "numa=fake=2", "more=1"]
     assert replace(off, boot="") == replace(on, boot="")
     assert off.timeout > 2 * LIMIT
 
 
 def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def boot(
-        machine: vm.Machine, job: object, name: str, on_text: vm.OnText, stop: threading.Event
+        machine: vm.Machine,
+        job: object,
+        name: str,
+        on_text: vm.OnText,
+        stop: threading.Event,
+        _: vm.OnText,
     ) -> vm.Exit:
         on_text(f"@ kselftests 0 mm/a\n{name}\n")
         if name.endswith("on"):

@@ -85,10 +85,11 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         job: initramfs.Job,
         name: str,
         on_text: Callable[[str], None],
-        stop: object = None,
+        stop: object,
+        _: object,
     ) -> vm.Exit:
         booted[name] = machine.boot.split("sabotage=")[1:]
-        assert isinstance(on_text, broken.Watch)
+        assert isinstance(stop, broken.Watch)
         if name == "broken-none":
             on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
             return vm.Exit(0)
@@ -96,7 +97,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
             on_text(HEAD)
             raise VmLost("the VM was lost: Kernel panic")
         on_text(f"{HEAD}# {MISMATCH}\n")
-        assert on_text.is_set()
+        assert stop.is_set()
         raise vm.Stopped("stopped")
 
     about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")

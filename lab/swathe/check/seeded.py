@@ -87,7 +87,7 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
         work = broken.job(command(way, seed), programs)
         return parallel.Task(
             lambda stop: broken.attempt(broke, finder(way), work, stop),
-            memory=vm.mebibytes(vm.Machine.memory) << 20,
+            memory=vm.BYTES,
         )
 
     findings = parallel.run([task(way) for way in (NONE, *ways())], parallel.processors())

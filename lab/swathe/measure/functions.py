@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import BUILD, scratch, write_atomically
-from swathe.guest import environment, sections, vm
+from swathe.guest import environment, sections, session, vm
 from swathe.kernel import build
 from swathe.measure import benches, calltree, instructions, plugin, rows
 from swathe.measure.calltree import Region
@@ -61,17 +61,16 @@ def measure_in(
     """One boot: one run to warm up, and one of each config for the figures."""
     lines = instructions.guest_lines(request.bench.name, [request.case], configs, 1, False)
     job = instructions.job(request.bench.name, lines, built.target)
-    text: list[str] = []
     with scratch("profile") as home:
         machine = vm.Machine(
-            built.image, built.out, 1, request.bench.memory, request.bench.disk,
+            built, 1, request.bench.memory, request.bench.disk,
             boot=f"{instructions.BOOT} {request.bench.boot}".strip(), timeout=request.timeout,
-            target=built.target, cpu=instructions.processor(request.bench, built.target),
+            cpu=instructions.processor(request.bench, built.target),
             options=plugin.option(home, built.out, built.target, "calls"),
         )  # fmt: skip
-        vm.boot(machine, job, f"profile-{request.bench.name}", text.append)
+        heard = session.run(machine, job, f"profile-{request.bench.name}").whole()
         seen = calltree.parse(plugin.written(home).read_text().splitlines())
-    return pair(sections.parse("".join(text)), seen, request.bench.own_time)
+    return pair(heard.sections, seen, request.bench.own_time)
 
 
 def pair(
