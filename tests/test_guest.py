@@ -65,7 +65,14 @@ def test_sabotage_is_a_boot_parameter() -> None:
     args = __main__.parser().parse_args(["test", "--sabotage", "put_back"])
     request = test.request_from(args)
     assert request.guest.boot == "unmap.sabotage=put_back"
-    assert (request.lab, request.hooks, request.guest.kunit) == (False, False, True)
+    assert [name for name, _ in test.parts(request)] == ["kernel"]
+    assert request.guest.kunit
+
+
+def test_what_is_tested_unless_something_is_named() -> None:
+    request = test.request_from(__main__.parser().parse_args(["test"]))
+    assert [name for name, _ in test.parts(request)] == ["lab", "hooks", "kernel", "kselftests"]
+    assert {entry.set for entry in request.kselftests.entries} == {"default"}
 
 
 @pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", arguments.ALL_BITS)])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from swathe.base import results
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import broken, proof, seeded, selftests
@@ -101,7 +102,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         raise vm.Stopped("stopped")
 
     about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
-    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "HERE", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
     monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
     monkeypatch.setattr(seeded, "ways", lambda: ["rss", "flush"])
@@ -118,7 +119,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
 def test_a_section_replaces_the_one_of_its_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "HERE", tmp_path)
     for name, cell in (("a", "old"), ("b", "other"), ("a", "new")):
         section = proof.ResultTable(
             name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",)
@@ -133,5 +134,5 @@ def test_a_section_replaces_the_one_of_its_name_only(
 
 
 def test_numbers_are_set_to_the_right() -> None:
-    table = proof.markdown(("what", "s"), (("a|b", "1.5"), ("all", "")))
+    table = results.table(("what", "s"), (("a|b", "1.5"), ("all", "")))
     assert table.splitlines() == ["| what | s |", "| --- | ---: |", "| a\\|b | 1.5 |", "| all |  |"]

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from swathe import __main__
+from swathe.base import results
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import powercuts, proof, rounds, selftests, stressors
+from swathe.check import powercuts, rounds, selftests, stressors
 from swathe.cli import stress
 from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import arch, build
@@ -244,14 +245,14 @@ def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[rounds.StepOutcome]
 
 @pytest.fixture(autouse=True)
 def results_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(proof, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(results, "HERE", tmp_path / "results")
 
 
 ABOUT = environment.Environment("6.12", "c", "q", "g", 8, "4G", "x", "d", "s")
 
 
 def newest() -> dict[str, list[dict[str, object]]]:
-    path = max(proof.RESULTS.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
+    path = max(results.HERE.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
     found: dict[str, list[dict[str, object]]] = json.loads(path.read_text())
     return found
 

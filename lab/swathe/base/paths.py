@@ -17,7 +17,6 @@ OVERLAY = ROOT / "kernel"
 HOOKS = ROOT / "hooks"
 CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
-RECORDED = ROOT / "docs" / "results"
 GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
 GUEST_POWERCUT = ROOT / "lab" / "guest" / "powercut.c"
 SELFTESTS = Path("tools/testing/selftests/unmap")

@@ -2,16 +2,14 @@
 """Rounds of guests under stress, and what came of each."""
 
 import itertools
-import json
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from swathe.base import ui, verdicts
+from swathe.base import results, ui, verdicts
 from swathe.base.errors import VmLost
-from swathe.base.paths import write_atomically
 from swathe.base.verdicts import Verdict
 from swathe.check import powercuts, proof, selftests, stressors
 from swathe.guest import environment, initramfs, kernel_log, session, vm
@@ -207,24 +205,22 @@ HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures"
 
 def table(outcomes: list[StepOutcome]) -> str:
     """The table as Markdown, which is also what people see."""
-    return proof.markdown(HEADER, tuple(rows(outcomes)))
+    return results.table(HEADER, tuple(rows(outcomes)))
 
 
 def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
     """Both forms below build/results, and into what was proved; the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
-    base = proof.RESULTS / f"stress-{time.strftime('%Y%m%d-%H%M%S')}"
     data = {
         "seed": request.seed,
         "environment": about.as_json(),
         "steps": [asdict(outcome) for outcome in outcomes],
     }
-    write_atomically(base.with_suffix(".json"), json.dumps(data, indent=1).encode())
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
     section = proof.ResultTable(
         "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
         about.as_json(), HEADER, tuple(rows(outcomes)), failures,
     )  # fmt: skip
-    write_atomically(base.with_suffix(".md"), proof.render_section(section).encode())
     proof.record(built.version, section)
-    return base.with_suffix(".md")
+    text = proof.render_section(section)
+    return results.write_both(results.HERE, results.stamped("stress"), data, text)

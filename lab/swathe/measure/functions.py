@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What each kernel function costs in a bench's measured call, from the plugin's call trees."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
-from swathe.base.paths import BUILD, scratch, write_atomically
+from swathe.base.paths import scratch, write_atomically
 from swathe.guest import environment, sections, session, vm
 from swathe.kernel import build
 from swathe.measure import benches, calltree, instructions, plugin, rows
 from swathe.measure.calltree import Region
 
 CONFIGS = ("stock", "swathe")
-RESULTS = BUILD / "results"
 TOLERANCE = 0.01
 SHARE_SHOWN = 0.005
 
@@ -141,7 +140,7 @@ def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
     """Folded stacks for flame graphs, and everything as JSON."""
     name = f"{request.bench.name}-{request.case}"
     for profile in result.profiles:
-        path = RESULTS / f"{name}-{profile.config}.folded"
+        path = results.HERE / f"{name}-{profile.config}.folded"
         write_atomically(path, profile.region.folded().encode())
         yield path
     data = {
@@ -150,6 +149,4 @@ def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
         "environment": result.environment.as_json(),
         "configs": {profile.config: as_json(profile) for profile in result.profiles},
     }
-    path = RESULTS / f"profile-{name}.json"
-    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
-    yield path
+    yield results.write_json(results.HERE / f"profile-{name}.json", data)

@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot kernels and measure benches in them in exact instruction counts."""
 
-import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from swathe.base import parallel, ui
+from swathe.base import parallel, results, ui
 from swathe.base.errors import CheckFailed
-from swathe.base.paths import BUILD, WORKLOADS, scratch, write_atomically
+from swathe.base.paths import WORKLOADS, scratch
 from swathe.guest import environment, initramfs, sections, session, vm
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import Arch
 from swathe.measure import allocators, benches, plugin, rows
 from swathe.measure.rows import Row, Series
 
-RESULTS = BUILD / "results"
 SWITCHED = {"stock": "0", "swathe": "y"}
 GIB = 1024
 # No address randomisation: it must not matter where a mapping lies.
@@ -231,13 +228,10 @@ def guest_lines(
 def save(result: BenchResult, wanted: Path | None) -> Path:
     """Keep every result below build/, and write the file that was asked for."""
     data = {
-        "rows": [row.as_json() for row in result.rows],
-        "series": [one.as_json() for one in result.series],
-        "environment": result.environment.as_json(),
+        "rows": result.rows,
+        "series": result.series,
+        "environment": result.environment,
     }
-    text = (json.dumps(data, indent=1) + "\n").encode()
-    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
-    write_atomically(path, text)
     if wanted:
-        write_atomically(wanted, text)
-    return path
+        results.write_json(wanted, data)
+    return results.write_json(results.HERE / f"{results.stamped('bench')}.json", data)
