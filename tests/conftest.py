@@ -14,6 +14,9 @@ import pytest
 os.environ["SWATHE_BUILD"] = tempfile.mkdtemp(prefix="swathe-tests.")
 atexit.register(shutil.rmtree, os.environ["SWATHE_BUILD"], ignore_errors=True)
 
+from swathe.kernel.arch import X86_64  # noqa: E402
+from swathe.kernel.build import BuiltKernel  # noqa: E402
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -37,6 +40,12 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str]
         return path
 
     return make
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> BuiltKernel:
+    """One that was not built."""
+    return BuiltKernel("6.12.1", tmp_path / "image", tmp_path, tmp_path, "0", X86_64)
 
 
 MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n"

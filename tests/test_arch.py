@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,9 @@ def test_make_gets_architecture_and_tools() -> None:
     }
 
 
-def test_a_measured_kernel_keeps_its_locked_instructions(tmp_path: Path) -> None:
+def test_a_measured_kernel_keeps_its_locked_instructions(kernel: build.BuiltKernel) -> None:
     for exact in (True, False):
-        machine = vm.Machine(tmp_path, tmp_path, exact=exact, target=X86_64)
+        machine = vm.Machine(kernel, exact=exact)
         assert ("noreplace-smp" in machine.parameters.split()) == exact
 
 
@@ -63,8 +64,11 @@ MACHINES = [
 
 
 @pytest.mark.parametrize(("target", "qemu", "machine", "line"), MACHINES)
-def test_the_machine(tmp_path: Path, target: Arch, qemu: str, machine: str, line: str) -> None:
-    argv = vm.command(vm.Machine(tmp_path, tmp_path, target=target), tmp_path, tmp_path)
+def test_the_machine(
+    kernel: build.BuiltKernel, target: Arch, qemu: str, machine: str, line: str
+) -> None:
+    machine_of = vm.Machine(replace(kernel, target=target))
+    argv = vm.command(machine_of, kernel.out, kernel.out)
     assert argv[3] == qemu
     assert argv[argv.index("-M") + 1].startswith(machine)
     assert argv[argv.index("-append") + 1].startswith(line)

@@ -10,7 +10,7 @@ from swathe import __main__
 from swathe.base.verdicts import Verdict
 from swathe.check import field_program, field_trials
 from swathe.check.field_trials import Trial
-from swathe.guest import initramfs, runnable
+from swathe.guest import initramfs, runnable, session
 from swathe.guest.sections import Section
 from swathe.kernel import arch, mutants
 
@@ -90,7 +90,7 @@ def test_ways_are_those_of_the_kernel() -> None:
 def test_the_kernel_is_broken_while_the_program_runs() -> None:
     job = field_trials.job(Path("p"), [Trial("none"), field_trials.broken("table_full", "disk")], 7)
     assert isinstance(job, initramfs.Job)
-    text = job.texts["/field.sh"]
+    text = job.texts[session.SCRIPT]
     assert "report none -- swathe-proof --seconds 10 --seed 7 --dir /mnt\n" in text
     assert "echo 1000 >/sys/module/unmap/parameters/window" in text
     breaking, mending = (

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from swathe.base import paths
+from swathe.base.errors import CheckFailed
 from swathe.measure import benches, goals
 
 
@@ -65,5 +66,5 @@ def test_a_goal_may_be_what_stock_takes() -> None:
 
 @pytest.mark.parametrize("said", ["{ stokc = 1 }", '{ stock = "1" }', "{ goal = true }"])
 def test_a_misspelt_entry_is_an_error(said: str) -> None:
-    with pytest.raises(ValueError, match=r"zap\.4K\.instructions"):
+    with pytest.raises(CheckFailed, match=r"zap\.4K\.instructions"):
         goals.parse(f'[zap."4K"]\ninstructions = {said}\n')

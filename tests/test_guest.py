@@ -14,7 +14,7 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import golden, lab, selftests
 from swathe.cli import arguments, test
-from swathe.guest import initramfs, runnable, sections
+from swathe.guest import initramfs, runnable, sections, session
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import X86_64
 
@@ -65,7 +65,14 @@ def test_mutants_is_a_boot_parameter() -> None:
     args = __main__.parser().parse_args(["test", "--mutants", "put_back"])
     request = test.request_from(args)
     assert request.guest.boot == "unmap.mutants=put_back"
-    assert (request.lab, request.hooks, request.guest.kunit) == (False, False, True)
+    assert [name for name, _ in test.parts(request)] == ["kernel"]
+    assert request.guest.kunit
+
+
+def test_what_is_tested_unless_something_is_named() -> None:
+    request = test.request_from(__main__.parser().parse_args(["test"]))
+    assert [name for name, _ in test.parts(request)] == ["lab", "hooks", "kernel", "kselftests"]
+    assert {entry.set for entry in request.kselftests.entries} == {"default"}
 
 
 @pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", arguments.ALL_BITS)])
@@ -170,15 +177,14 @@ def test_a_silent_program_failed() -> None:
 
 
 def test_no_kunit_suite_is_a_failure() -> None:
-    assert verdicts.count(selftests.read("", REQUEST)).failed == 1
+    assert verdicts.count(selftests.read([], REQUEST)).failed == 1
 
 
 def test_suites_of_others_do_not_stand_for_ours(data: Callable[[str], str]) -> None:
     text = f"@ kunit slub_test\n{data('kunit.log')}\n? 0\n"
-    assert verdicts.count(selftests.read(text, REQUEST)) == verdicts.Count(4, 1, 1)
-    assert (
-        verdicts.count(selftests.read(text.replace("slub_test", "unmap_run"), REQUEST)).failed == 0
-    )
+    assert verdicts.count(selftests.read(sections.parse(text), REQUEST)) == verdicts.Count(4, 1, 1)
+    ours = sections.parse(text.replace("slub_test", "unmap_run"))
+    assert verdicts.count(selftests.read(ours, REQUEST)).failed == 0
 
 
 def test_all_suites_are_read() -> None:
@@ -209,7 +215,8 @@ def test_a_lost_machine_lists_what_passed(
     data: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"@ guest putback\n{data('selftest.log')}\n? 0\n@ guest lazyfree\n1..5\n"
-    error = selftests.lost(VmLost("the VM was lost: oops"), text)
+    lost = VmLost("the VM was lost: oops")
+    error = selftests.lost(lost, session.Transcript(text, "", lost))
     assert str(error) == "the VM was lost: oops in guest lazyfree"
     assert error.status == 4
     assert "putback.anon.write" in capsys.readouterr().out

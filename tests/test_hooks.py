@@ -99,10 +99,10 @@ def test_series() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('why = "to try it"', "", "keys: why"),
-        ("fires = 1", 'fires = "1"', "fires of hook rmap__try_it has the wrong type"),
+        ('why = "to try it"', "", "hook rmap__try_it: .*missing required field `why`"),
+        ("fires = 1", 'fires = "1"', "hook rmap__try_it: Expected `int`, got `str` - at `.*fires`"),
         ("fires = 1", "fires 1", "not TOML"),
-        ("fires = 1", "fires = 1\nfiles = 2", "keys: files"),
+        ("fires = 1", "fires = 1\nfiles = 2", "hook rmap__try_it: .*unknown field `files`"),
     ],
 )
 def test_a_wrong_series_says_what_is_wrong(old: str, new: str, said: str) -> None:

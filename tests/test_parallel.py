@@ -105,10 +105,12 @@ from swathe.base import parallel
 from swathe.cli import report
 from swathe.guest import initramfs, vm
 from swathe.kernel.arch import X86_64
+from swathe.kernel.build import BuiltKernel
 
 vm.make_disk = lambda path, size: None
 initramfs.make = lambda *_: Path("x")
-machine = vm.Machine(Path("image"), Path("."), timeout=60, target=X86_64)
+kernel = BuiltKernel("6.12", Path("image"), Path("."), Path("."), "0", X86_64)
+machine = vm.Machine(kernel, timeout=60)
 
 def boot(name):
     return parallel.Task(

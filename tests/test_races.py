@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from swathe.base import process, verdicts
+from swathe.base import process, results, verdicts
 from swathe.base.errors import CheckFailed
 from swathe.check import kcsan
 from swathe.check.kcsan import Race, RaceReport
@@ -112,8 +112,8 @@ def test_names_are_those_of_the_objects(tmp_path: Path) -> None:
 
 
 def test_results_name_every_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kcsan, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(kcsan, "RECORDED", tmp_path / "docs")
+    monkeypatch.setattr(results, "HERE", tmp_path / "build" / "results")
+    monkeypatch.setattr(results, "KEPT", tmp_path / "docs")
     where = Environment("6.12.1", "hash", "qemu", "gcc", 2, "4G", "swathe test", "date", "commit")
     kcsan.record(result(), ["guest memx"], where, keep=True)
     text = (tmp_path / "docs" / "kcsan-6.12.1.md").read_text()

@@ -12,10 +12,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 
 from swathe import __main__
+from swathe.base import results
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.cli import report
 from swathe.measure import goals
 from swathe.measure.calltree import Counts
 from swathe.measure.goals import Goal
@@ -180,8 +181,8 @@ def test_without_files_kept_figures_come_first_then_recorded_ones(
     kept, docs = tmp_path / "kept", tmp_path / "docs"
     for directory in (kept, docs):
         directory.mkdir()
-    monkeypatch.setattr(files, "RESULTS", kept)
-    monkeypatch.setattr(files, "RECORDED", docs)
+    monkeypatch.setattr(results, "HERE", kept)
+    monkeypatch.setattr(results, "KEPT", docs)
     with pytest.raises(EnvironmentLacks, match=r"run \./swathe bench"):
         files.newest()
     shutil.copy(RECORDED[0], docs / "some-run.json")
@@ -206,9 +207,9 @@ def test_without_files_kept_figures_come_first_then_recorded_ones(
         (64e6, 53e7 * 2, GOAL, GoalVerdict.MISSED, "missed: 20 times"),
         (64e6, None, GOAL, GoalVerdict.UNMEASURED, "not measured"),
         (64e6, 1, None, GoalVerdict.NONE, "—"),
-        (64e6, 1, replace(GOAL, goal=None), GoalVerdict.NONE, "—"),
-        (9, 3, replace(GOAL, goal=0.0), GoalVerdict.MISSED, "missed"),
-        (9, 0, replace(GOAL, goal=0.0), GoalVerdict.MET, "met"),
+        (64e6, 1, changed(GOAL, goal=None), GoalVerdict.NONE, "—"),
+        (9, 3, changed(GOAL, goal=0.0), GoalVerdict.MISSED, "missed"),
+        (9, 0, changed(GOAL, goal=0.0), GoalVerdict.MET, "met"),
     ],
 )
 def test_goals(
@@ -698,7 +699,7 @@ def test_a_file_that_is_not_there_is_wrong_usage(
 def test_a_record_is_the_same_figures_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Figures
 ) -> None:
-    monkeypatch.setattr(report, "RECORDED", tmp_path)
+    monkeypatch.setattr(results, "KEPT", tmp_path)
     full = json.loads(RECORDED[0].read_text())
     full["environment"]["command"] = "swathe bench --full --source /home/me/linux --json /me/x.json"
     full["environment"]["date"] = "2026-01-01"

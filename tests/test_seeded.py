@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from swathe.base import results
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import broken, proof, seeded, selftests
@@ -80,10 +81,11 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         job: initramfs.Job,
         name: str,
         on_text: Callable[[str], None],
-        stop: object = None,
+        stop: object,
+        _: object,
     ) -> vm.Exit:
         booted[name] = machine.boot.split("mutants=")[1:]
-        assert isinstance(on_text, broken.Watch)
+        assert isinstance(stop, broken.Watch)
         if name == "broken-none":
             on_text(f"{HEAD}ok 1 memx: 9 operations\n? 0\n")
             return vm.Exit(0)
@@ -91,11 +93,11 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
             on_text(HEAD)
             raise VmLost("the VM was lost: Kernel panic")
         on_text(f"{HEAD}# {MISMATCH}\n")
-        assert on_text.is_set()
+        assert stop.is_set()
         raise vm.Stopped("stopped")
 
     about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
-    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "HERE", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
     monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
     monkeypatch.setattr(mutants, "load", lambda: [MUTANT, replace(MUTANT, name="flush")])
@@ -112,7 +114,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
 def test_a_section_replaces_the_one_of_its_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proof, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "HERE", tmp_path)
     for name, cell in (("a", "old"), ("b", "other"), ("a", "new")):
         section = proof.ResultTable(
             name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",)
@@ -127,5 +129,5 @@ def test_a_section_replaces_the_one_of_its_name_only(
 
 
 def test_numbers_are_set_to_the_right() -> None:
-    table = proof.markdown(("what", "s"), (("a|b", "1.5"), ("all", "")))
+    table = results.table(("what", "s"), (("a|b", "1.5"), ("all", "")))
     assert table.splitlines() == ["| what | s |", "| --- | ---: |", "| a\\|b | 1.5 |", "| all |  |"]

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from swathe import __main__
+from swathe.base import results
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import powercuts, proof, rounds, selftests, stressors
+from swathe.check import powercuts, rounds, selftests, stressors
 from swathe.cli import stress
-from swathe.guest import environment, initramfs, kernel_log, vm
+from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import arch, build
 
 PORTS = """
@@ -29,16 +30,21 @@ for word; do
 done
 """
 CUT = powercuts.Cut(1, 5, 4)
-SAMPLES = "".join(
-    f"sample {when} {name} 1000\n"
-    for when in ("before", "after")
-    for name in (
-        *("AnonPages", "Mapped", "Shmem", "PageTables", "SUnreclaim", "KernelStack", "Mlocked"),
-        *("SwapTotal", "SwapFree", "nr_dying_descendants"),
-    )
+NAMES = (
+    *("AnonPages", "Mapped", "Shmem", "PageTables", "SUnreclaim", "KernelStack", "Mlocked"),
+    *("SwapTotal", "SwapFree", "nr_dying_descendants"),
 )
+
+
+def sample(when: str, **other: int) -> str:
+    values = dict.fromkeys(NAMES, 1000) | other
+    lines = "".join(f"{name} {value}\n" for name, value in values.items())
+    return f"@ sample {when}\n{lines}\n? 0\n"
+
+
+SAMPLES = sample("before") + sample("after")
 DONE = (
-    "sample before x 1\n@ stress run\n"
+    "@ sample before\nx 1\n? 0\n@ stress run\n"
     "stress-ng: metrc: [7] vm                 1200      3.00      2.90 \n? 0\n"
 )
 
@@ -66,7 +72,7 @@ def test_a_seed_chooses_the_cuts() -> None:
 
 def test_the_line_at_which_the_power_goes() -> None:
     told = powercuts.Told(4)
-    told("e 10\ns 1 2 3\n")
+    told("@ powercut\ne 10\ns 1 2 3\n")
     with pytest.raises(powercuts.PowerCut):
         told("f 1 9\ne 25\n")
     assert told.synced == ["s 1 2 3", "f 1 9"]
@@ -75,13 +81,16 @@ def test_the_line_at_which_the_power_goes() -> None:
 
 @pytest.fixture
 def cut(
-    fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Callable[[str, str], Path],
+    kernel: build.BuiltKernel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[str, str, str], Test]:
     """A cut with shell scripts for both guests and for xfs_repair."""
     monkeypatch.setattr(vm, "make_disk", lambda path, size: path.write_text("new\n"))
     given: list[str] = []
 
-    def make(job: initramfs.Job, out: Path, target: arch.Arch) -> Path:
+    def make(job: initramfs.Job, _: build.BuiltKernel) -> Path:
         given.append(job.texts.get(powercuts.LIST, ""))
         return tmp_path / "initramfs"
 
@@ -91,8 +100,7 @@ def cut(
         second = f'grep -q written "$disk" && {{ {check}; exit; }}'
         fake(arch.X86_64.qemu, f'{PORTS}{second}; echo written >>"$disk"; {write}')
         fake("xfs_repair", repair)
-        target = arch.X86_64
-        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=10, exact=False, target=target)
+        machine = vm.Machine(kernel, timeout=10, exact=False)
         test = powercuts.cut_once(machine, Path("powercut"), CUT)
         assert given[1:] in ([], ["s 1 2 3\n"])
         return test
@@ -100,9 +108,9 @@ def cut(
     return run
 
 
-WRITE = r'printf "e 1\ns 1 2 3\ne 2\ne 9\n" >"$out"; exec sleep 60'
-GOOD = 'echo "exit 0" >"$verdict"'
-BAD = r'echo "wrong: page 7" >"$out"; echo "exit 1" >"$verdict"'
+WRITE = r'printf "@ powercut\ne 1\ns 1 2 3\ne 2\ne 9\n" >"$out"; exec sleep 60'
+GOOD = r'printf "@ powercut\n? 0\n" >"$out"; echo "exit 0" >"$verdict"'
+BAD = r'printf "@ powercut\nwrong: page 7\n? 1\n" >"$out"; echo "exit 0" >"$verdict"'
 NO_MOUNT = 'echo "setup /mnt: Structure needs cleaning" >"$verdict"'
 
 
@@ -118,8 +126,18 @@ def test_a_good_cut(cut: Callable[[str, str, str], Test]) -> None:
         (WRITE, NO_MOUNT, "true", "after the cut, .*Structure needs cleaning"),
         (WRITE, GOOD, "echo bad inode; exit 1", "xfs_repair -n: bad inode"),
         (WRITE, f'echo "BUG: Bad page" >"$console"; {GOOD}', "true", "BUG: Bad page"),
-        (r'printf "e 1\ne 1\ne 1\ne 1\n" >"$out"; exec sleep 60', GOOD, "true", "nothing was"),
-        (r'echo "! msync: I/O error" >"$out"; echo "exit 1" >"$verdict"', GOOD, "", "msync: I/O"),
+        (
+            r'printf "@ powercut\ne 1\ne 1\ne 1\ne 1\n" >"$out"; exec sleep 60',
+            GOOD,
+            "true",
+            "nothing was",
+        ),
+        (
+            r'printf "@ powercut\n! msync: I/O error\n? 1\n" >"$out"; echo "exit 0" >"$verdict"',
+            GOOD,
+            "",
+            "msync: I/O",
+        ),
     ],
 )
 def test_a_bad_cut(
@@ -151,9 +169,7 @@ def test_only_one_kind() -> None:
 
 
 def problems(text: str) -> list[str]:
-    found: list[str] = []
-    stressors.judge(text, found)
-    return found
+    return stressors.judge(session.Transcript(text, "", vm.Exit(0)))
 
 
 def test_a_good_run() -> None:
@@ -167,15 +183,14 @@ def test_a_good_run() -> None:
         ("", "did not end"),
         ("@ stress run\n", "did not end"),
         (DONE, "no samples of AnonPages"),
-        (DONE.replace("? 0", "? 2") + SAMPLES, "status 2"),
+        (DONE.replace("2.90 \n? 0", "2.90 \n? 2") + SAMPLES, "status 2"),
         (DONE.replace("1200", "0") + SAMPLES, "nothing was done"),
-        (DONE + SAMPLES.replace("after Mapped 1000", "after Mapped 9000"), "Mapped grew by 8000"),
-        (DONE + SAMPLES.replace("after SwapFree 1000", "after SwapFree 0"), "SwapUsed grew by"),
+        (DONE + sample("before") + sample("after", Mapped=9000), "Mapped grew by 8000"),
+        (DONE + sample("before") + sample("after", SwapTotal=5000), "SwapUsed grew by"),
         ("stress-ng: fail:  [9] vm: mismatch\n" + DONE + SAMPLES, "vm: mismatch"),
     ],
 )
 def test_a_bad_run(text: str, said: str) -> None:
-    text = text.replace("after SwapFree 0", "after SwapFree 0\nsample after SwapTotal 5000")
     assert any(said in problem for problem in problems(text))
 
 
@@ -188,14 +203,13 @@ def test_memx_is_read_as_a_test() -> None:
 
 
 def test_harmless_ends() -> None:
-    assert problems(DONE.replace("? 0", "? 4") + SAMPLES) == []
+    assert problems(DONE.replace("2.90 \n? 0", "2.90 \n? 4") + SAMPLES) == []
 
 
 def test_the_script_is_shell(tmp_path: Path) -> None:
-    job = stressors.job(stressors.stress_ng(["vm", "fork"], 9, 60), 9, {}, flip=False)
-    (tmp_path / "a.sh").write_text(job.texts["/stress.sh"])
+    text = stressors.script(stressors.stress_ng(["vm", "fork"], 9, 60), 9, flip=False)
+    (tmp_path / "a.sh").write_text(sections.script([text]))
     subprocess.run(["sh", "-n", tmp_path / "a.sh"], check=True)
-    text = job.texts["/stress.sh"]
     assert "--timeout 4s" in text
     assert "--timeout 60s" in text
     assert "@COMMAND@" in stressors.SCRIPT
@@ -231,14 +245,14 @@ def run_with(monkeypatch: pytest.MonkeyPatch, end: Callable[[rounds.StepOutcome]
 
 @pytest.fixture(autouse=True)
 def results_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(proof, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(results, "HERE", tmp_path / "results")
 
 
 ABOUT = environment.Environment("6.12", "c", "q", "g", 8, "4G", "x", "d", "s")
 
 
 def newest() -> dict[str, list[dict[str, object]]]:
-    path = max(proof.RESULTS.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
+    path = max(results.HERE.glob("stress-*.json"), key=lambda path: path.stat().st_mtime_ns)
     found: dict[str, list[dict[str, object]]] = json.loads(path.read_text())
     return found
 

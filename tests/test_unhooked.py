@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 
 from swathe.base.errors import CheckFailed
 from swathe.base.verdicts import Verdict
@@ -13,7 +14,7 @@ from swathe.guest import environment
 from swathe.kernel import arch, build, hooks
 
 ABOUT = "6.12.1"
-HOOK = replace(hooks.load()[0], name="a__b__c", missed="tables -t moves")
+HOOK = changed(hooks.load()[0], name="a__b__c", missed="tables -t moves")
 FOUND = broken.Finding("a__b__c", "tables -t moves", 3, True, "not ok 1 tables.moves")
 
 
@@ -55,7 +56,7 @@ def test_what_counts(
         return built
 
     monkeypatch.setattr(build, "build", make)
-    monkeypatch.setattr(hooks, "load", lambda: [replace(HOOK, missed=missed)])
+    monkeypatch.setattr(hooks, "load", lambda: [changed(HOOK, missed=missed)])
     monkeypatch.setattr(selftests, "compile_tests", lambda _: {"tables": tmp_path / "tables"})
     monkeypatch.setattr(broken, "attempt", lambda *_: finding)
     monkeypatch.setattr(unhooked, "record", lambda *_: None)

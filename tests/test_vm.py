@@ -12,6 +12,7 @@ import pytest
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.guest import initramfs, vm
 from swathe.kernel.arch import X86_64
+from swathe.kernel.build import BuiltKernel
 
 PORTS = """
 for word; do
@@ -26,14 +27,16 @@ Boot = Callable[..., tuple[vm.Exit, str]]
 
 
 @pytest.fixture
-def boot(fake: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boot:
+def boot(
+    fake: Callable[[str, str], Path], kernel: BuiltKernel, monkeypatch: pytest.MonkeyPatch
+) -> Boot:
     """Boot a machine that does what a few lines of shell say."""
     monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
-    monkeypatch.setattr(initramfs, "make", lambda *_: tmp_path / "initramfs")
+    monkeypatch.setattr(initramfs, "make", lambda *_: kernel.out / "initramfs")
 
     def run(body: str, timeout: float = 10) -> tuple[vm.Exit, str]:
         fake(X86_64.qemu, PORTS + body)
-        machine = vm.Machine(tmp_path / "image", tmp_path, timeout=timeout, target=X86_64)
+        machine = vm.Machine(kernel, timeout=timeout)
         text: list[str] = []
         verdict = vm.boot(machine, initramfs.Job(["/bin/x"]), "fake", text.append)
         return verdict, "".join(text)
@@ -99,8 +102,8 @@ def test_the_machine_dies_with_its_block(tmp_path: Path) -> None:
     assert child.returncode == -signal.SIGKILL
 
 
-def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
-    argv = vm.command(vm.Machine(tmp_path, tmp_path, target=X86_64), tmp_path, tmp_path)
+def test_the_machine_dies_with_its_parent(kernel: BuiltKernel, tmp_path: Path) -> None:
+    argv = vm.command(vm.Machine(kernel), tmp_path, tmp_path)
     assert argv[:3] == ["setpriv", "--pdeathsig", "KILL"]
     script = f"{' '.join(argv[:3])} sleep 60 & echo $!; kill -KILL $$"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
@@ -110,8 +113,10 @@ def test_the_machine_dies_with_its_parent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("exact", "word"), [(True, "-icount"), (False, "tcg,thread=multi")])
-def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -> None:
-    machine = vm.Machine(tmp_path, tmp_path, exact=exact, target=X86_64)
+def test_counting_is_exact_or_parallel(
+    kernel: BuiltKernel, tmp_path: Path, exact: bool, word: str
+) -> None:
+    machine = vm.Machine(kernel, exact=exact)
     assert word in vm.command(machine, tmp_path, tmp_path)
 
 
@@ -119,11 +124,9 @@ def test_counting_is_exact_or_parallel(tmp_path: Path, exact: bool, word: str) -
     ("cpus", "exact", "pit"), [(1, True, True), (2, True, False), (1, False, False)]
 )
 def test_one_counted_cpu_takes_its_ticks_from_the_pit(
-    tmp_path: Path, cpus: int, exact: bool, pit: bool
+    kernel: BuiltKernel, tmp_path: Path, cpus: int, exact: bool, pit: bool
 ) -> None:
-    machine = vm.Machine(
-        tmp_path, tmp_path, cpus, exact=exact, boot="quiet", cpu="max,-erms", target=X86_64
-    )
+    machine = vm.Machine(kernel, cpus, exact=exact, boot="quiet", cpu="max,-erms")
     argv = vm.command(machine, tmp_path, tmp_path)
     parameters = argv[argv.index("-append") + 1].split()
     assert ("nolapic_timer" in parameters) is pit

@@ -18,7 +18,6 @@ HOOKS = ROOT / "hooks"
 MUTANTS = ROOT / "mutants"
 CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
-RECORDED = ROOT / "docs" / "results"
 GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
 GUEST_POWERCUT = ROOT / "lab" / "guest" / "powercut.c"
 SELFTESTS = Path("tools/testing/selftests/unmap")

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import ui
-from swathe.base.errors import VmLost
 from swathe.check import selftests
-from swathe.guest import initramfs, sections, vm
+from swathe.guest import initramfs, sections, session, vm
 from swathe.kernel import build
 
 KUNIT = "kunit"
@@ -23,9 +22,7 @@ MINUTES = 2.0
 BOOT_LIMIT = 120
 RACES = f"export TABLES_SECONDS={60 * MINUTES / 2:.0f}"
 # What a program prints about the first thing that is wrong.
-SIGN = re.compile(
-    r"^(?:# (process \d+, operation .*|the kernel's log has .*)|\s*(not ok .*))$", re.MULTILINE
-)
+SIGN = re.compile(r"# (process \d+, operation .*|the kernel's log has .*)$|\s*(not ok .*)$")
 
 
 @dataclass(frozen=True)
@@ -49,67 +46,55 @@ class Finding:
     said: str
 
 
-class Watch:
-    """The guest's output; it is stopped when the program has said what is wrong,
+class Watch(sections.Reader):
+    """Hears the guest; it is to end when the program has said what is wrong,
     or when something ends all guests.
     """
 
     def __init__(self, all_end: threading.Event) -> None:
-        self.text = ""
+        super().__init__(begins=self.start, says=self.look)
         self.all_end = all_end
-        self.began = self.ended = 0.0
-        self.found = threading.Event()
+        self.sign = ""
+        self.began = self.heard = 0.0
 
-    def __call__(self, more: str) -> None:
-        self.text += more
-        self.ended = time.monotonic()
-        if not self.began and "@ " in self.text:
-            self.began = self.ended
-        if self.sign:
-            self.found.set()
+    def __call__(self, text: str) -> None:
+        super().__call__(text)
+        self.heard = time.monotonic()
+
+    def start(self, _: sections.Words) -> None:
+        self.began = self.began or time.monotonic()
+
+    def look(self, line: str) -> None:
+        if match := SIGN.match(line):
+            self.sign = self.sign or match[1] or match[2]
 
     def is_set(self) -> bool:
         """What vm.boot() asks: is this to end?"""
-        return self.found.is_set() or self.all_end.is_set()
-
-    @property
-    def sign(self) -> str:
-        match = SIGN.search(self.text)
-        return (match[1] or match[2]) if match else ""
+        return bool(self.sign) or self.all_end.is_set()
 
     @property
     def seconds(self) -> float:
-        return self.ended - self.began if self.began else 0.0
+        return self.heard - self.began if self.began else 0.0
 
 
 def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
     """One program with its arguments, or all of KUnit."""
     if by == KUNIT:
-        lines = selftests.guest_lines(True, ())
-        return initramfs.Job(["/bin/sh", "/broken.sh"], {}, {"/broken.sh": sections.script(lines)})
+        return session.job(selftests.guest_lines(True, ()), {})
     program = by.split()[0]
-    return initramfs.Job(
-        ["/bin/sh", "/broken.sh"],
-        {f"/bin/{program}": programs[program]},
-        {"/broken.sh": sections.script([RACES, f"report guest {program} -- {by}"])},
-    )
+    lines = [RACES, f"report guest {program} -- {by}"]
+    return session.job(lines, {f"/bin/{program}": programs[program]})
 
 
 def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event) -> Finding:
     """Boot, and wait until the program has said something or its time is over."""
-    machine = vm.Machine(
-        kernel.built.image, kernel.built.out, kernel.cpus, exact=False,
-        boot=f"{vm.STEADY} {kernel.boot}".strip(),
-        timeout=BOOT_LIMIT + 60 * MINUTES * 2, target=kernel.built.target,
-    )  # fmt: skip
+    limit = BOOT_LIMIT + 60 * MINUTES * 2
+    machine = vm.checking(kernel.built, kernel.cpus, limit, kernel.boot)
     watch, lost = Watch(stop), ""
-    try:
-        vm.boot(machine, work, f"broken-{kernel.name}", watch, watch)
-    except vm.Stopped:
-        pass
-    except VmLost as error:
-        lost = str(error).split("; its console")[0]  # whose path is nobody else's
-        watch.ended = time.monotonic()
+    heard = session.run(machine, work, f"broken-{kernel.name}", watch, watch)
+    if heard.lost:
+        lost = str(heard.lost).split("; its console")[0]  # whose path is nobody else's
+        watch.heard = time.monotonic()
     finding = conclude(kernel.name, by, watch, lost)
     ui.note(f"  {kernel.name}: {finding.said} ({by}, {finding.seconds:.0f} s)")
     return finding
@@ -118,7 +103,7 @@ def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event)
 def conclude(way: str, by: str, watch: Watch, lost: str) -> Finding:
     """What was printed, or what ended the machine; one where nothing ran shows nothing."""
     seconds = watch.seconds
-    reports = sections.parse(watch.text)
+    reports = watch.sections
     if watch.sign:
         return Finding(way, by, seconds, True, watch.sign)
     if not reports:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from swathe.base import parallel, process
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import BUILD, locked, scratch, write_atomically
@@ -39,8 +41,7 @@ QUOTES = str.maketrans("‘’", "''")
 CONDITION = re.compile(r"\$\((CONFIG_\w+)\)")
 
 
-@dataclass(frozen=True)
-class Cross:
+class Cross(Struct, frozen=True, forbid_unknown_fields=True):
     """How kernels are compiled for an architecture."""
 
     make: tuple[str, ...]

@@ -6,25 +6,22 @@ with and without page tables given back. Others are debug kernels with one thing
 which are built and booted, and all tests are run in them.
 """
 
-import json
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from msgspec import Struct, field
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from swathe.base import ui, verdicts
+from swathe.base import reading, results, ui, verdicts
 from swathe.base.errors import CheckFailed, VmLost
-from swathe.base.paths import BUILD, RECORDED, locked, write_atomically
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import compile_warnings, proof, selftests
+from swathe.check import compile_warnings, selftests
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.guest import environment
 from swathe.kernel import config, hooks, source, tree
@@ -33,7 +30,6 @@ from swathe.kernel.source import Source
 
 PART = "configs"
 FILE = Path(__file__).with_name("configurations.toml")
-RESULTS = BUILD / "results"
 COMPILED, BOOTED = "compiled", "booted"
 BOTH = "both"
 HEADER = ("configuration", "was", "verdict", "seconds", "what it has", "swathe")
@@ -41,8 +37,7 @@ HEADER = ("configuration", "was", "verdict", "seconds", "what it has", "swathe")
 Outcome = tuple[str, list[Test]]
 
 
-@dataclass(frozen=True)
-class CompiledEntry:
+class CompiledEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """A configuration that is compiled in, as configurations.toml has it."""
 
     name: str
@@ -54,8 +49,7 @@ class CompiledEntry:
     targets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     """A configuration that is booted: its fragment is configs/variants/NAME.config."""
 
     name: str
@@ -63,11 +57,10 @@ class Variant:
     cpus: int = 0
 
 
-@dataclass(frozen=True)
-class Configurations:
+class Configurations(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of configurations.toml."""
 
-    arches: dict[str, Cross]
+    arches: dict[str, Cross] = field(name="arch")
     compiled: tuple[CompiledEntry, ...]
     booted: tuple[Variant, ...]
 
@@ -121,27 +114,22 @@ class ConfigurationRow:
         return (self.name, self.kind, verdict, seconds, self.why, self.commit)
 
 
+Rows = list[ConfigurationRow]
+
+
 def parse(text: str) -> Configurations:
     """Unknown keys are errors: a misspelt one would do nothing."""
-    content = tomllib.loads(text)
-    arches = {name: Cross(**lists(said)) for name, said in content["arch"].items()}
-    entries = tuple(CompiledEntry(**lists(said)) for said in content[COMPILED])
-    variants = tuple(Variant(**said) for said in content[BOOTED])
-    names = [*(item.name for item in entries), *(item.name for item in variants)]
+    found = reading.convert(reading.toml(text, FILE.name), Configurations, FILE.name)
+    names = [*(item.name for item in found.compiled), *(item.name for item in found.booted)]
     for name in names:
         if names.count(name) != 1 or name in (COMPILED, BOOTED):
-            raise ValueError(f"{FILE.name}: the name {name!r} is taken")
-    for entry in entries:
-        if entry.arch not in arches or entry.tables not in ("", BOTH):
-            raise ValueError(f"{FILE.name}: {entry.name}: no such arch, or tables is not {BOTH!r}")
-    if missing := {item.name for item in variants} - set(config.variants()):
-        raise ValueError(f"{FILE.name}: configs/variants has no {', '.join(sorted(missing))}")
-    return Configurations(arches, entries, variants)
-
-
-def lists(said: dict[str, Any]) -> dict[str, Any]:
-    """TOML's arrays as tuples."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
+            raise CheckFailed(f"{FILE.name}: the name {name!r} is taken")
+    for entry in found.compiled:
+        if entry.arch not in found.arches or entry.tables not in ("", BOTH):
+            raise CheckFailed(f"{FILE.name}: {entry.name}: no such arch, or tables is not {BOTH!r}")
+    if missing := {item.name for item in found.booted} - set(config.variants()):
+        raise CheckFailed(f"{FILE.name}: configs/variants has no {', '.join(sorted(missing))}")
+    return found
 
 
 def load() -> Configurations:
@@ -163,11 +151,11 @@ def run(request: ConfigurationsRequest) -> list[Test]:
     rows: list[ConfigurationRow] = []
     found: list[Test] = []
     for row, tests in chain(compile_all(request, got), boot_all(request)):
-        record(str(got.version), [row], request.keep)
+        path = record(str(got.version), [row], request.keep)
         rows.append(row)
         found += tests
     ui.out.print(table(rows))
-    ui.note(f"results: {files(str(got.version), request.keep)[-1].with_suffix('.md')}")
+    ui.note(f"results: {path}")
     return found
 
 
@@ -255,37 +243,22 @@ def order(catalogue: Configurations) -> list[tuple[str, str]]:
     ]
 
 
-def record(version: str, rows: Sequence[ConfigurationRow], keep: bool) -> None:
-    """In build/results; with keep, where results are kept for good, too.
+def record(version: str, rows: Sequence[ConfigurationRow], keep: bool) -> Path:
+    """What was not tried now stays as it was found earlier."""
 
-    What was not tried now stays as it was found earlier.
-    """
-    for path in files(version, keep):
-        with locked(path.stem):
-            known = {(row.kind, row.name): row for row in [*earlier(path), *rows]}
-            kept = [known[key] for key in order(load()) if key in known]
-            write_atomically(path, f"{json.dumps([asdict(r) for r in kept], indent=1)}\n".encode())
-            write_atomically(path.with_suffix(".md"), markdown(version, kept).encode())
+    def make(before: Rows | None) -> tuple[Rows, str]:
+        known = {(row.kind, row.name): row for row in [*(before or ()), *rows]}
+        kept = [known[key] for key in order(load()) if key in known]
+        return kept, markdown(version, kept)
 
-
-def files(version: str, keep: bool) -> list[Path]:
-    """Where results are."""
-    return [home / f"{PART}-{version}.json" for home in [RESULTS, *([RECORDED] if keep else [])]]
-
-
-def earlier(path: Path) -> list[ConfigurationRow]:
-    return (
-        [ConfigurationRow(**said) for said in json.loads(path.read_text())]
-        if path.is_file()
-        else []
-    )
+    return results.record(f"{PART}-{version}", keep, Rows, make)[-1]
 
 
 def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
     head = (
-        f"{proof.SPDX}\n# Configurations, Linux {version}\n\n"
+        f"{results.SPDX}\n# Configurations, Linux {version}\n\n"
         "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
         "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
         "KUnit and all system-call tests pass. Seconds on a machine that did other things, too.\n"
     )
-    return f"{head}\n{proof.markdown(HEADER, tuple(row.cells() for row in rows))}\n"
+    return f"{head}\n{results.table(HEADER, tuple(row.cells() for row in rows))}\n"

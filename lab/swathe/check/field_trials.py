@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import parallel, ui
-from swathe.base.errors import VmLost
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import field_program
-from swathe.guest import initramfs, sections, vm
+from swathe.guest import initramfs, session, vm
+from swathe.guest.sections import Section
 from swathe.kernel import build
 
 PART = "field"
@@ -27,7 +27,7 @@ WRONG = re.compile(r"^verdict: WRONG \((.*?)\): (.*)$", re.MULTILINE)
 QUIET = "verdict: nothing was wrong"
 MUTANTS = "/sys/module/unmap/parameters/mutants"
 # The kernel's own checks are not to end the machine before the program has seen anything.
-BOOT = f"{vm.STEADY} panic_on_warn=0"
+BOOT = "panic_on_warn=0"
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,11 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
     built = build.build(kernel)
     program = field_program.compile_proof(built.target)
     ui.note(f"swathe-proof in Linux {built.version} ({kernel.flavor}), seed {seed}")
-    memory = vm.mebibytes(vm.Machine.memory) << 20
 
     def task(trials: Sequence[Trial]) -> parallel.Task[list[Test]]:
         return parallel.Task(
             lambda stop: attempt(built, program, trials, seed, cpus, stop),
-            cost=len(trials), memory=memory,
+            cost=len(trials), memory=vm.BYTES,
         )  # fmt: skip
 
     found = parallel.run([task(trials) for trials in GUESTS], parallel.processors())
@@ -99,30 +98,22 @@ def attempt(
     stop: threading.Event,
 ) -> list[Test]:
     """One boot, and what the program said in each run."""
-    machine = vm.Machine(
-        built.image, built.out, cpus, exact=False, boot=BOOT,
-        timeout=BOOT_LIMIT + 2 * sum(trial.seconds for trial in trials), target=built.target,
-    )  # fmt: skip
-    text: list[str] = []
-    lost = ""
-    try:
-        vm.boot(machine, job(program, trials, seed), f"field-{trials[0].name}", text.append, stop)
-    except VmLost as error:
-        lost = str(error)
-    reports = {section.words[0]: section for section in sections.parse("".join(text))}
-    tests = [judge(trial, reports.get(trial.name), lost) for trial in trials]
-    for trial, test in zip(trials, tests, strict=True):
-        ui.note(f"  {trial.name}: {test.detail}")
+    limit = BOOT_LIMIT + 2 * sum(trial.seconds for trial in trials)
+    machine = vm.checking(built, cpus, limit, BOOT)
+    heard = session.run(machine, job(program, trials, seed), f"field-{trials[0].name}", stop=stop)
+    if isinstance(heard.ending, vm.Stopped):
+        raise heard.ending
+    tests = []
+    for trial in trials:
+        section = next(iter(heard.of(trial.name)), None)
+        tests.append(judge(trial, section, str(heard.lost or "")))
+        ui.note(f"  {trial.name}: {tests[-1].detail}")
     return tests
 
 
 def job(program: Path, trials: Sequence[Trial], seed: int) -> initramfs.Job:
     lines = [line for trial in trials for line in guest_lines(trial, seed)]
-    return initramfs.Job(
-        ["/bin/sh", "/field.sh"],
-        {"/bin/swathe-proof": program},
-        {"/field.sh": sections.script(lines)},
-    )
+    return session.job(lines, {"/bin/swathe-proof": program})
 
 
 def guest_lines(trial: Trial, seed: int) -> list[str]:
@@ -139,7 +130,7 @@ def guest_lines(trial: Trial, seed: int) -> list[str]:
     ]
 
 
-def judge(trial: Trial, section: sections.Section | None, lost: str) -> Test:
+def judge(trial: Trial, section: Section | None, lost: str) -> Test:
     """What is wrong must be found in the right place, and nothing else; a broken kernel may
     die of it afterwards.
     """

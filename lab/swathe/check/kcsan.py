@@ -6,18 +6,16 @@ Stock memory management has known races, by the dozen when every plain access co
 itself. The others are counted and named, those made below a function of mm/unmap apart.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import process, ui
+from swathe.base import process, results, ui
 from swathe.base.errors import CheckFailed
-from swathe.base.paths import BUILD, RECORDED, write_atomically
 from swathe.base.verdicts import Test, Verdict
-from swathe.guest import environment
+from swathe.guest.environment import Environment
 from swathe.kernel import build
 
 FLAVOR = "kcsan"
@@ -156,7 +154,7 @@ def rows(races: Sequence[Race]) -> list[str]:
 def table(result: RaceReport, ran: Sequence[str], where: str) -> str:
     """The results as Markdown."""
     lines = [
-        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Data races (KCSAN)", "",
+        results.SPDX, "# Data races (KCSAN)", "",
         f"{where}.", "", f"Ran: {', '.join(ran)}.", "", f"{summary(result)}.", "",
     ]  # fmt: skip
     parts = (
@@ -169,18 +167,16 @@ def table(result: RaceReport, ran: Sequence[str], where: str) -> str:
     return "\n".join(lines)
 
 
-def as_json(result: RaceReport, ran: Sequence[str], where: environment.Environment) -> str:
-    races = [{"title": race.title, "accesses": race.accesses} for race in result.races]
-    about = {"environment": where.as_json(), "ran": list(ran)}
-    return json.dumps({**about, "counters": result.counters, "races": races}, indent=1) + "\n"
+@dataclass(frozen=True)
+class RecordedRaces:
+    environment: Environment
+    ran: tuple[str, ...]
+    counters: dict[str, int]
+    races: tuple[Race, ...]
 
 
-def record(
-    result: RaceReport, ran: Sequence[str], where: environment.Environment, keep: bool
-) -> None:
-    """In build/results; with keep, where results are kept for good, too."""
-    for directory in [BUILD / "results", *([RECORDED] if keep else [])]:
-        path = directory / f"{FLAVOR}-{where.kernel}"
-        write_atomically(Path(f"{path}.json"), as_json(result, ran, where).encode())
-        write_atomically(Path(f"{path}.md"), table(result, ran, where.line()).encode())
-        ui.note(f"results: {path}.md")
+def record(result: RaceReport, ran: Sequence[str], where: Environment, keep: bool) -> None:
+    data = RecordedRaces(where, tuple(ran), result.counters, result.races)
+    made = data, table(result, ran, where.line())
+    for path in results.record(f"{FLAVOR}-{where.kernel}", keep, RecordedRaces, lambda _: made):
+        ui.note(f"results: {path}")

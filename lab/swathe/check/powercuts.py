@@ -2,15 +2,15 @@
 """Cut a guest's power, and look what is on its disk: see ./swathe powercut --help."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swathe.base import process, ui
-from swathe.base.errors import VmLost
 from swathe.base.paths import GUEST_POWERCUT, SELFTESTS, scratch
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import proof
-from swathe.guest import environment, initramfs, kernel_log, vm
+from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import build, compiler
 
 TIMEOUT = 900
@@ -50,15 +50,14 @@ class PowerCut(Exception):
     """Ends the guest: whoever runs it kills QEMU on the way out."""
 
 
-class Told:
+class Told(sections.Reader):
     """What the guest said: nothing after the line that is the last."""
 
     def __init__(self, last: int) -> None:
+        super().__init__(says=self.count)
         self.last = last
-        self.lines: list[str] = []
 
-    def __call__(self, text: str) -> None:
-        self.lines += text.splitlines()
+    def count(self, _: str) -> None:
         if len(self.lines) >= self.last:
             raise PowerCut
 
@@ -90,11 +89,7 @@ def cut_all(request: PowercutRequest) -> list[Test]:
     """Build, and do one cut after the other."""
     built = build.build(request.kernel)
     program = compile_guest(built)
-    machine = vm.Machine(
-        built.image, built.out, request.cpus, exact=False,
-        boot=f"{vm.STEADY} {request.boot}".strip(), timeout=request.timeout,
-        target=built.target,
-    )  # fmt: skip
+    machine = vm.checking(built, request.cpus, request.timeout, request.boot)
     tests = []
     for cut in plan(request.seed, request.cuts, request.spoil):
         tests.append(cut_once(machine, program, cut))
@@ -143,39 +138,39 @@ def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:
     return Test(cut.name, Verdict.PASSED, detail)
 
 
+def job(program: Path, words: str, texts: Mapping[str, str] | None = None) -> initramfs.Job:
+    lines = [f"report powercut -- powercut {words}"]
+    return session.job(lines, {"/bin/powercut": program}, texts)
+
+
 def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) -> str:
     """Returns what went wrong: the guest must be alive and evicting when its power goes."""
-    what = "spoil" if cut.spoil else "write"
-    job = initramfs.Job(["/bin/powercut", what, str(cut.seed)], {"/bin/powercut": program})
+    work = job(program, f"{'spoil' if cut.spoil else 'write'} {cut.seed}")
     try:
-        verdict = vm.boot(machine, job, "powercut-write", told)
+        heard = session.run(machine, work, "powercut-write", told)
     except PowerCut:
         off = "unmap=n" in machine.boot.split()
         return "" if off or told.evicted else "nothing was evicted before the cut"
-    except VmLost as error:
-        if "within" in str(error):
-            raise
-        return f"before the cut, {error}"
-    return f"the guest ended by itself ({told.complaint or f'status {verdict.shell_status}'})"
+    if heard.lost and "within" in str(heard.lost):
+        raise heard.lost
+    if heard.lost:
+        return f"before the cut, {heard.lost}"
+    said = told.complaint or f"status {told.ended[-1].status if told.ended else heard.status}"
+    return f"the guest ended by itself ({said})"
 
 
 def check_disk(machine: vm.Machine, program: Path, told: Told) -> str:
     """Boot with the disk as it was left; returns what is missing on it."""
-    job = initramfs.Job(
-        ["/bin/powercut", "check", LIST], {"/bin/powercut": program},
-        {LIST: "".join(f"{line}\n" for line in told.synced)},
-    )  # fmt: skip
-    text: list[str] = []
-    console: list[str] = []
-    try:
-        verdict = vm.boot(machine, job, "powercut-check", text.append, on_console=console.append)
-    except VmLost as error:
-        return f"after the cut, {error}"
-    wrong = [line for line in "".join(text).splitlines() if line.startswith(("wrong", "! "))]
-    wrong += kernel_log.find("".join(console))
-    if wrong or verdict.shell_status:
-        return "; ".join(wrong[:SHOWN_WRONG]) or f"status {verdict.shell_status}"
-    return ""
+    synced = "".join(f"{line}\n" for line in told.synced)
+    heard = session.run(machine, job(program, f"check {LIST}", {LIST: synced}), "powercut-check")
+    if heard.lost:
+        return f"after the cut, {heard.lost}"
+    section = next(iter(heard.of("powercut")), None)
+    lines = section.lines if section else ()
+    wrong = [line for line in lines if line.startswith(("wrong", "! "))]
+    wrong += kernel_log.find(heard.console)
+    status = section.status if section else heard.status or "unknown"
+    return "; ".join(wrong[:SHOWN_WRONG]) or (f"status {status}" if status else "")
 
 
 def repair(disk: Path) -> str:

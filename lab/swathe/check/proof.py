@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests that run long have shown: one table each, kept until the same one runs again.
+"""What tests that run long have shown: one table each, kept until the same one runs again."""
 
-Below build/results, as JSON and as Markdown.
-"""
-
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from swathe.base.paths import BUILD, locked, write_atomically
-
-RESULTS = BUILD / "results"
-SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
+from swathe.base import results
 
 
 @dataclass(frozen=True)
@@ -21,7 +15,7 @@ class ResultTable:
 
     name: str
     title: str
-    environment: Mapping[str, object]
+    environment: Mapping[str, Any]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
@@ -29,25 +23,17 @@ class ResultTable:
 
 def record(version: str, section: ResultTable) -> Path:
     """Take the section in, in place of the one of that name; the Markdown's path."""
-    base = RESULTS / f"proof-{version}"
-    with locked(base.name):
-        kept = load(Path(f"{base}.json"))
-        kept[section.name] = json.loads(json.dumps(asdict(section)))
-        write_atomically(Path(f"{base}.json"), f"{json.dumps(kept, indent=1)}\n".encode())
-        write_atomically(Path(f"{base}.md"), render(version, kept).encode())
-    return Path(f"{base}.md")
+
+    def make(before: dict[str, ResultTable] | None) -> tuple[dict[str, ResultTable], str]:
+        kept = {**(before or {}), section.name: section}
+        return kept, render(version, kept)
+
+    return results.record(f"proof-{version}", False, dict[str, ResultTable], make)[-1]
 
 
-def load(path: Path) -> dict[str, dict[str, object]]:
-    if not path.is_file():
-        return {}
-    found: dict[str, dict[str, object]] = json.loads(path.read_text())
-    return found
-
-
-def render(version: str, kept: Mapping[str, Mapping[str, object]]) -> str:
-    parts = [f"{SPDX}\n# Proof on Linux {version}\n"]
-    parts += [render_section(ResultTable(**kept[name])) for name in sorted(kept)]  # type: ignore[arg-type]
+def render(version: str, kept: Mapping[str, ResultTable]) -> str:
+    parts = [f"{results.SPDX}\n# Proof on Linux {version}\n"]
+    parts += [render_section(kept[name]) for name in sorted(kept)]
     return "\n".join(parts)
 
 
@@ -59,18 +45,5 @@ def render_section(section: ResultTable) -> str:
         if key in about
     )
     notes = "".join(f"\n- {note}" for note in section.notes)
-    head = f"## {section.title}\n\n{what}.\n\n{markdown(section.header, section.rows)}\n"
+    head = f"## {section.title}\n\n{what}.\n\n{results.table(section.header, section.rows)}\n"
     return f"{head}{notes}\n" if notes else head
-
-
-def markdown(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
-    """A table; columns that hold numbers alone are set to the right."""
-    numbers = [
-        bool(rows) and all(row[i].replace(".", "").isdigit() or not row[i] for row in rows)
-        for i in range(len(header))
-    ]
-    rule = tuple("---:" if number else "---" for number in numbers)
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |"
-        for line in (header, rule, *rows)
-    )

@@ -2,19 +2,18 @@
 """Rounds of guests under stress, and what came of each."""
 
 import itertools
-import json
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from swathe.base import ui, verdicts
+from swathe.base import results, ui, verdicts
 from swathe.base.errors import VmLost
-from swathe.base.paths import write_atomically
 from swathe.base.verdicts import Verdict
 from swathe.check import powercuts, proof, selftests, stressors
-from swathe.guest import environment, initramfs, kernel_log, vm
+from swathe.guest import environment, initramfs, kernel_log, session, vm
+from swathe.guest.session import Transcript
 from swathe.kernel import build
 
 KINDS = ("stressors", "memx", "tests", "powercut")
@@ -99,7 +98,7 @@ def run(request: StressRequest) -> list[StepOutcome]:
     if "stressors" in request.kinds:
         stressors.need_stress_ng()
     built = build.build(request.kernel)
-    kit = StressKit(built, selftests.compile_tests(built), f"{vm.STEADY} {request.boot}".strip())
+    kit = StressKit(built, selftests.compile_tests(built), request.boot)
     outcomes: list[StepOutcome] = []
     try:
         work(request, kit, outcomes)
@@ -135,61 +134,51 @@ def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
     if step.kind == "powercut":
         cut_power(kit, step, outcome)
         return
-    text = boot(kit, step, outcome)
+    heard = boot(kit, step, outcome)
     if step.kind == "tests":
-        judge_tests(text, outcome)
+        judge_tests(heard, outcome)
     else:
-        stressors.judge(text, outcome.problems)
-        outcome.operations = stressors.operations(text)
+        outcome.problems += stressors.judge(heard)
+        outcome.operations = stressors.operations(heard.text)
 
 
-def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> str:
+def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
     """One guest to its end; its complaints go to the outcome, also if it is lost."""
-    machine = vm.Machine(
-        kit.built.image, kit.built.out, step.cpus, exact=False,
-        boot=kit.boot, timeout=SECONDS + GRACE, target=kit.built.target,
-    )  # fmt: skip
-    text: list[str] = []
-    console: list[str] = []
-    try:
-        verdict = vm.boot(machine, job(kit, step), "stress", text.append, on_console=console.append)
-    finally:
-        outcome.reports += kernel_log.find("".join(console))
-    if verdict.shell_status:
-        outcome.problems.append(f"the guest's script ended with status {verdict.shell_status}")
-    return "".join(text)
+    machine = vm.checking(kit.built, step.cpus, SECONDS + GRACE, kit.boot)
+    heard = session.run(machine, job(kit, step), "stress")
+    outcome.reports += kernel_log.find(heard.console)
+    if heard.status:
+        outcome.problems.append(f"the guest's script ended with status {heard.status}")
+    return heard
 
 
 def job(kit: StressKit, step: Step) -> initramfs.Job:
     """The guest's script, and the programs it calls."""
     if step.kind == "tests":
         lines = selftests.guest_lines(False, step.names)
-        files = {f"/bin/{name}": kit.programs[name] for name in step.names}
-        return stressors.plain_job(lines, files)
+        return session.job(lines, {f"/bin/{name}": kit.programs[name] for name in step.names})
     flip = vm.patches_code_safely(vm.version(kit.built.target.qemu), step.cpus)
     if step.kind == "memx":
         files = {"/bin/memx": kit.programs["memx"]}
         command = stressors.memx(step.seed, SECONDS, step.cpus)
-        return stressors.job(command, step.seed, files, flip)
-    command = stressors.stress_ng(step.names, step.seed, SECONDS)
-    return stressors.job(command, step.seed, stressors.stress_ng_files(), flip)
+    else:
+        files = stressors.stress_ng_files()
+        command = stressors.stress_ng(step.names, step.seed, SECONDS)
+    return session.job([stressors.script(command, step.seed, flip)], files)
 
 
-def judge_tests(text: str, outcome: StepOutcome) -> None:
+def judge_tests(heard: Transcript, outcome: StepOutcome) -> None:
     """Failed tests are problems; those that passed count, and so do the faults they injected."""
-    found = selftests.read_sections(text)
+    found = selftests.read_sections(heard.sections)
     outcome.problems += [
         f"{test.name} {test.detail}".strip() for test in found if test.verdict is Verdict.FAILED
     ]
     outcome.operations = verdicts.count(found).passed
-    outcome.injected = stressors.injected(text)
+    outcome.injected = stressors.injected(heard.text)
 
 
 def cut_power(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
-    machine = vm.Machine(
-        kit.built.image, kit.built.out, step.cpus, exact=False,
-        boot=kit.boot, timeout=powercuts.TIMEOUT, target=kit.built.target,
-    )  # fmt: skip
+    machine = vm.checking(kit.built, step.cpus, powercuts.TIMEOUT, kit.boot)
     cut = powercuts.plan(step.seed, 1)[0]
     test = powercuts.cut_once(machine, powercuts.compile_guest(kit.built), cut)
     outcome.operations = outcome.injected = 1
@@ -216,24 +205,22 @@ HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures"
 
 def table(outcomes: list[StepOutcome]) -> str:
     """The table as Markdown, which is also what people see."""
-    return proof.markdown(HEADER, tuple(rows(outcomes)))
+    return results.table(HEADER, tuple(rows(outcomes)))
 
 
 def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
     """Both forms below build/results, and into what was proved; the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
-    base = proof.RESULTS / f"stress-{time.strftime('%Y%m%d-%H%M%S')}"
     data = {
         "seed": request.seed,
         "environment": about.as_json(),
         "steps": [asdict(outcome) for outcome in outcomes],
     }
-    write_atomically(base.with_suffix(".json"), json.dumps(data, indent=1).encode())
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
     section = proof.ResultTable(
         "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
         about.as_json(), HEADER, tuple(rows(outcomes)), failures,
     )  # fmt: skip
-    write_atomically(base.with_suffix(".md"), proof.render_section(section).encode())
     proof.record(built.version, section)
-    return base.with_suffix(".md")
+    text = proof.render_section(section)
+    return results.write_both(results.HERE, results.stamped("stress"), data, text)

@@ -37,7 +37,7 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
         work = broken.job(command(way, by, seed), programs)
         return parallel.Task(
             lambda stop: broken.attempt(broke, by, work, stop),
-            memory=vm.mebibytes(vm.Machine.memory) << 20,
+            memory=vm.BYTES,
         )
 
     ways = [(NONE, MEMX), *((mutant.name, mutant.found_by) for mutant in mutants.load())]

@@ -4,20 +4,21 @@
 Each program runs in one of them, so that none has to wait for all others.
 """
 
-import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from swathe.base import parallel, ui
-from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.errors import VmLost
 from swathe.base.paths import OVERLAY, SELFTESTS
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import kcsan
-from swathe.guest import environment, initramfs, kernel_log, sections, tap, vm
+from swathe.guest import environment, kernel_log, sections, session, tap, vm
+from swathe.guest.sections import Section
+from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
 
 # All suites of the kernel are read: ours, and memory management's own.
@@ -25,7 +26,6 @@ KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
 TIME_LIMIT = 900
 SKIPPED = 4
-END = re.compile(r"\? \d+")
 # Those that take more than half a minute, in seconds on a busy machine: only how evenly the
 # guests are used depends on it.
 LONG = {
@@ -89,14 +89,6 @@ def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Said:
-    """All that a guest said."""
-
-    text: str
-    console: str
-
-
 def deal(request: SelftestRequest, hands: int) -> list[SelftestRequest]:
     """What each guest is to do: every program once, the long ones dealt first; KUnit once."""
     shares: list[list[str]] = [[] for _ in range(hands)]
@@ -121,13 +113,12 @@ def run(request: SelftestRequest) -> list[Test]:
     shares = deal(request, hands)
     kind = " ".join(filter(None, (request.kernel.flavor, request.kernel.variant)))
     ui.note(f"booting Linux {built.version} ({kind}) to test it")
-    memory = vm.mebibytes(vm.Machine.memory) << 20
     tasks = [
-        parallel.Task(partial(hear, share, built, programs), memory=memory) for share in shares
+        parallel.Task(partial(hear, share, built, programs), memory=vm.BYTES) for share in shares
     ]
     found: list[Test] = []
     for share, heard in zip(shares, parallel.run(tasks, hands), strict=True):
-        found += [*read(heard.text, share), *complaints(heard.console, share.races)]
+        found += [*read(heard.sections, share), *complaints(heard.console, share.races)]
         if share.races:
             found += read_races(heard, share, built)
     return found
@@ -138,30 +129,20 @@ def hear(
     built: build.BuiltKernel,
     programs: Mapping[str, Path],
     stop: threading.Event,
-) -> Said:
+) -> Transcript:
     """One guest, from its boot to its end."""
     machine = vm.Machine(
-        built.image, built.out, request.cpus, exact=False,
-        boot=request.words, timeout=request.timeout, target=built.target,
-    )  # fmt: skip
+        built, request.cpus, exact=False, boot=request.words, timeout=request.timeout
+    )
     lines = guest_lines(request.kunit, request.programs)
     if request.races:
         lines.append(f"report {kcsan.FLAVOR} -- cat {kcsan.COUNTERS}")
-    job = initramfs.Job(
-        ["/bin/sh", "/test.sh"],
-        {f"/bin/{name}": programs[name] for name in request.programs},
-        {"/test.sh": sections.script(lines)},
-    )
-    text: list[str] = []
-    console: list[str] = []
+    work = session.job(lines, {f"/bin/{name}": programs[name] for name in request.programs})
     name = f"test-{request.programs[0] if request.programs else 'kunit'}"
-    try:
-        verdict = vm.boot(machine, job, name, tell(text), stop, console.append)
-    except VmLost as error:
-        raise lost(error, "".join(text)) from error
-    if verdict.shell_status == 128 + 9:
-        raise CheckFailed("the guest's script was killed")
-    return Said("".join(text), "".join(console))
+    heard = session.run(machine, work, name, tell(), stop)
+    if heard.lost:
+        raise lost(heard.lost, heard)
+    return heard.whole()
 
 
 def complaints(console: str, apart: bool = False) -> list[Test]:
@@ -175,10 +156,9 @@ def complaints(console: str, apart: bool = False) -> list[Test]:
     ]  # fmt: skip
 
 
-def read_races(heard: Said, request: SelftestRequest, built: build.BuiltKernel) -> list[Test]:
+def read_races(heard: Transcript, request: SelftestRequest, built: build.BuiltKernel) -> list[Test]:
     """What KCSAN saw, recorded and judged."""
-    counted = [line for item in sections.parse(heard.text) if item.words == (kcsan.FLAVOR,)
-               for line in item.lines]  # fmt: skip
+    counted = [line for section in heard.of(kcsan.FLAVOR) for line in section.lines]
     result = kcsan.RaceReport(
         tuple(kcsan.parse(heard.console)), kcsan.counters(counted), kcsan.own_names(built)
     )
@@ -188,51 +168,48 @@ def read_races(heard: Said, request: SelftestRequest, built: build.BuiltKernel) 
     return kcsan.judge(result)
 
 
-def tell(text: list[str]) -> vm.OnText:
-    """Keep all output; say which program has ended, and how long it took."""
-    begin, name = time.monotonic(), ""
+def tell() -> sections.Reader:
+    """Says which program has ended, and how long it took."""
+    began = 0.0
 
-    def on_text(more: str) -> None:
-        nonlocal begin, name
-        text.append(more)
-        for line in more.splitlines():
-            if line.startswith("@ "):
-                begin, name = time.monotonic(), line[2:]
-            elif END.fullmatch(line):
-                ui.note(f"  {name}: {time.monotonic() - begin:.0f} s")
+    def begins(_: sections.Words) -> None:
+        nonlocal began
+        began = time.monotonic()
 
-    return on_text
+    def ends(section: Section) -> None:
+        ui.note(f"  {' '.join(section.words)}: {time.monotonic() - began:.0f} s")
+
+    return sections.Reader(begins=begins, ends=ends)
 
 
-def lost(error: VmLost, text: str) -> VmLost:
+def lost(error: VmLost, heard: Transcript) -> VmLost:
     """The same error, after the tests that had ended by then."""
-    for test in read_sections(text):
+    for test in read_sections(heard.sections):
         if test.verdict is not Verdict.SKIPPED:
             ui.result(f"{test.verdict.value} before the end: {test.name}")
-    unfinished = [section for section in sections.parse(text) if section.status is None]
-    where = f" in {' '.join(unfinished[-1].words)}" if unfinished else ""
+    where = f" in {' '.join(heard.unfinished.words)}" if heard.unfinished else ""
     return VmLost(f"{error}{where}")
 
 
-def read_sections(text: str) -> list[Test]:
+def read_sections(reports: Iterable[Section]) -> list[Test]:
     """The tests of every program that ended."""
     found: list[Test] = []
-    for section in sections.parse(text):
+    for section in reports:
         if section.status is not None and section.words != (kcsan.FLAVOR,):
             found += judge(section)
     return found
 
 
-def read(text: str, request: SelftestRequest) -> list[Test]:
+def read(reports: Sequence[Section], request: SelftestRequest) -> list[Test]:
     """All tests of a whole report; a part of which nothing is heard has failed."""
-    found = read_sections(text)
-    suites = [item.words[1] for item in sections.parse(text) if item.words[0] == "kunit"]
+    found = read_sections(reports)
+    suites = [section.words[1] for section in reports if section.words[0] == "kunit"]
     if request.kunit and not any(suite.startswith(OURS) for suite in suites):
         found.append(Test("kunit: no suites", Verdict.FAILED, f"no {OURS}* below {KUNIT}"))
     return found
 
 
-def judge(section: sections.Section) -> list[Test]:
+def judge(section: Section) -> list[Test]:
     """One program's tests: what it printed, and that its status agrees."""
     prefix = " ".join(section.words)
     if section.status == SKIPPED and not any("ok " in line for line in section.lines):

@@ -4,17 +4,19 @@
 The script works in a control group of its own, disturbs it from outside meanwhile, and prints
 memory counters before and after, once everything that may be given back was asked for:
 
-    sample before|after NAME VALUE
+    @ sample before|after
+    NAME VALUE
 """
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.verdicts import Verdict
-from swathe.guest import initramfs, sections, tap
+from swathe.guest import initramfs, tap
+from swathe.guest.session import Transcript
 
 # stress-ng's stressors of memory. What each of them checks by itself, --verify switches on.
 STRESSORS = (
@@ -40,15 +42,15 @@ BOUNDS = {
 SCRIPT = """\
 GROUP=/sys/fs/cgroup/stress
 REAL=/sys/kernel/mm/unmap
-sample() { # WHEN
+sample() {
 	sync
 	for i in 1 2; do
 		echo 3 >/proc/sys/vm/drop_caches
 		for cache in /sys/kernel/slab/*/shrink; do echo 1 >$cache; done 2>/dev/null
 		sleep 1
 	done
-	while read name value unit; do echo "sample $1 ${name%:} $value"; done </proc/meminfo
-	while read name value; do echo "sample $1 $name $value"; done </sys/fs/cgroup/cgroup.stat
+	while read name value unit; do echo "${name%:} $value"; done </proc/meminfo
+	cat /sys/fs/cgroup/cgroup.stat
 }
 disturb() { # SEED
 	n=$1
@@ -75,7 +77,7 @@ echo 0 >/sys/kernel/mm/ksm/run
 for size in /sys/kernel/mm/transparent_hugepage/hugepages-*/enabled; do echo madvise >$size; done
 echo always >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
 inside @WARM@ >/dev/null 2>&1
-sample before
+report sample before -- sample
 disturb @SEED@ &
 report stress run -- inside @COMMAND@
 kill $!
@@ -85,7 +87,7 @@ echo eager >$REAL/tables_policy
 sleep 1
 echo 1G >$GROUP/memory.reclaim 2>/dev/null
 rmdir $GROUP
-sample after
+report sample after -- sample
 """
 
 
@@ -120,20 +122,15 @@ def memx(seed: int, seconds: int, cpus: int) -> list[str]:
     ]  # fmt: skip
 
 
-def job(command: Sequence[str], seed: int, files: Mapping[str, Path], flip: bool) -> initramfs.Job:
-    """The whole script around one command, which runs for a moment first: some things stay."""
+def script(command: Sequence[str], seed: int, flip: bool) -> str:
+    """What surrounds a command; a short run of it comes first."""
     warm = [*command[:-1], WARM[command[0]]]
     text = SCRIPT.replace("@COMMAND@", " ".join(command)).replace("@WARM@", " ".join(warm))
     text = text.replace("@SEED@", str(seed)).replace("@LIMIT@", LIMIT)
-    text = text.replace("@FLIP@", str(int(flip)))
-    return plain_job([text], files)
+    return text.replace("@FLIP@", str(int(flip)))
 
 
-def plain_job(lines: Sequence[str], files: Mapping[str, Path]) -> initramfs.Job:
-    return initramfs.Job(["/bin/sh", "/stress.sh"], files, {"/stress.sh": sections.script(lines)})
-
-
-SAMPLE = re.compile(r"^sample (before|after) (\S+) (\d+)", re.MULTILINE)
+SAMPLE = re.compile(r"(\S+) (\d+)$")
 METRIC = re.compile(r"metrc: \[\d+\] (\S+)\s+(\d+) +[\d.]+ ", re.MULTILINE)
 MEMX = re.compile(r"^(?:not )?ok 1 memx: (\d+) operations", re.MULTILINE)
 INJECTED = re.compile(r"^# injected (\d+)", re.MULTILINE)
@@ -151,9 +148,10 @@ def injected(text: str) -> int:
     return sum(int(number) for number in INJECTED.findall(text))
 
 
-def samples(text: str, when: str) -> dict[str, int]:
+def samples(heard: Transcript, when: str) -> dict[str, int]:
     """The counters at one moment, with two that are differences of others."""
-    found = {name: int(value) for at, name, value in SAMPLE.findall(text) if at == when}
+    lines = [line for section in heard.of("sample", when) for line in section.lines]
+    found = {match[1]: int(match[2]) for line in lines if (match := SAMPLE.match(line))}
     if "SwapTotal" in found:
         found["SwapUsed"] = found["SwapTotal"] - found["SwapFree"]
     if "nr_dying_descendants" in found:
@@ -161,9 +159,9 @@ def samples(text: str, when: str) -> dict[str, int]:
     return found
 
 
-def drift(text: str) -> list[str]:
+def drift(heard: Transcript) -> list[str]:
     """Counters that are further from where they were than they may be."""
-    before, after = samples(text, "before"), samples(text, "after")
+    before, after = samples(heard, "before"), samples(heard, "after")
     missing = [name for name in BOUNDS if name not in before or name not in after]
     if missing:
         return [f"no samples of {', '.join(missing)}"]
@@ -174,17 +172,16 @@ def drift(text: str) -> list[str]:
     ]
 
 
-def judge(text: str, problems: list[str]) -> None:
-    """What the program found, how it ended, and what is left of it."""
-    found = [section for section in sections.parse(text) if section.words[0] == "stress"]
+def judge(heard: Transcript) -> list[str]:
+    """What is wrong: what the program found, how it ended, and what is left of it."""
+    found = heard.of("stress")
     if not found or found[-1].status is None:
-        problems.append("the program did not end")
-        return
-    problems += COMPLAINT.findall(text)
+        return ["the program did not end"]
+    problems = COMPLAINT.findall(heard.text)
     tests = tap.parse(found[-1].text, "memx") if "TAP version" in found[-1].text else []
     problems += [test.name for test in tests if test.verdict is Verdict.FAILED]
     if found[-1].status not in (0, *HARMLESS) and not problems:
         problems.append(f"status {found[-1].status}")
-    if not operations(text):
+    if not operations(heard.text):
         problems.append("nothing was done")
-    problems += drift(text)
+    return problems + drift(heard)

@@ -15,8 +15,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import ui
-from swathe.base.paths import BUILD, RECORDED
+from swathe.base import results, ui
+from swathe.base.paths import BUILD
 from swathe.reporting import files
 
 OUT = BUILD / "report"
@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
     from swathe.reporting import write
 
     if request.record:
-        path = write.record(found.figures, RECORDED, request.record)
+        path = write.record(found.figures, results.KEPT, request.record)
     else:
         path = write.site(found.figures, found.origin, request.out)
     ui.note(found.origin)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from swathe.base.errors import UsageError
 from swathe.cli import arguments
-from swathe.guest import initramfs, runnable, vm
+from swathe.guest import initramfs, runnable, session, vm
 from swathe.kernel import build
 
 
@@ -86,15 +86,15 @@ def show(text: str) -> None:
     sys.stdout.flush()
 
 
-def run(request: RunRequest) -> vm.Exit:
+def run(request: RunRequest) -> int:
     """Build what is needed, boot, and wait for the program's end."""
     built = build.build(request.kernel)
     machine = vm.Machine(
-        built.image, built.out, request.cpus, request.memory, request.disk,
-        boot=request.boot, timeout=request.timeout, target=built.target,
+        built, request.cpus, request.memory, request.disk,
+        boot=request.boot, timeout=request.timeout,
     )  # fmt: skip
-    return vm.boot(machine, job(request), "run", show)
+    return session.run(machine, job(request), "run", show).status
 
 
 def main(args: argparse.Namespace) -> int:
-    return run(request_from(args)).shell_status
+    return run(request_from(args))

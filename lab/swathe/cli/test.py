@@ -5,6 +5,9 @@
     hooks    golden tests of every semantic patch
     kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
     guest    system-call tests in the same boot, each for itself
+    kselftests
+             the kernel's own tests of mm, unchanged, in two guests: the
+             verdicts with swathe off and on must be the same
 
 What takes long and seldom finds anything:
 
@@ -12,10 +15,7 @@ What takes long and seldom finds anything:
     seeded   kernels broken on purpose: each way to break the laws is found
     field    swathe-proof, which is for real machines, finds what is broken in guests
     powercut two guests lose their power: what was synced is on their disks
-    ci       all of these, the first four included: what .ci/run runs
-    kselftests
-             the kernel's own tests of mm, unchanged, in two guests: the
-             verdicts with swathe off and on must be the same
+    ci       all of these, the first five included: what .ci/run runs
     unhooked kernels without one hook: what fails without it is said in hooks/series
     configs  configurations that must compile without a warning, and kernels with one
              thing otherwise, in which kunit and guest are run: configurations.toml
@@ -23,7 +23,7 @@ What takes long and seldom finds anything:
 The last line says how many tests passed, failed and were skipped; before it is named again
 what failed, and told which part took how long.
 
-    ./swathe test                       the first four
+    ./swathe test                       the first five
     ./swathe test hooks putback         one part, and one system-call test
     ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
     ./swathe test mm/cow mm/migration   two of them
@@ -38,8 +38,9 @@ import argparse
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rich import box
 from rich.table import Table
@@ -61,11 +62,13 @@ from swathe.check import (
 from swathe.cli import arguments
 from swathe.kselftests import guests, listing
 
-DEFAULT = ("lab", "hooks", "kunit", "guest")
+# The part that kunit and guest are together: they share their guests.
+KERNEL = "kernel"
+DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # What .ci/run adds to them.
 SELDOM = (spin.PART, "seeded", field_trials.PART, "powercut")
 # Hours: these build a kernel for each hook, and for each configuration.
-LONG = (listing.PART, unhooked.PART, configurations.PART)
+LONG = (unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
 GROUPS = {"ci": (*DEFAULT, *SELDOM)}
 TIMEOUT = 2700
@@ -74,19 +77,23 @@ CUTS = 2
 
 @dataclass(frozen=True)
 class TestRequest:
-    """What to test; programs are the system-call tests that are wanted."""
+    """What to test: the parts that are named, and what some of them need to know."""
 
-    lab: bool
-    hooks: bool
-    model: bool
+    names: frozenset[str]
     guest: selftests.SelftestRequest
-    seeded: bool
-    field: bool
-    unhooked: bool
-    powercut: powercuts.PowercutRequest | None
+    powercut: powercuts.PowercutRequest
     kselftests: guests.KselftestRequest
     configs: configurations.ConfigurationsRequest
     seed: int
+
+    def wants(self, part: str) -> bool:
+        """Of these, single tests can be named, too."""
+        single = {
+            KERNEL: self.guest.kunit or self.guest.programs,
+            listing.PART: self.kselftests.entries,
+            configurations.PART: self.configs.wanted,
+        }
+        return bool(single.get(part, part in self.names))
 
 
 @dataclass(frozen=True)
@@ -160,11 +167,7 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     cuts = powercuts.PowercutRequest(
         guest.kernel, CUTS, seed, args.cpus, powercuts.TIMEOUT, boot.strip()
     )
-    return TestRequest(
-        "lab" in names, "hooks" in names, spin.PART in names, guest, "seeded" in names,
-        field_trials.PART in names, unhooked.PART in names,
-        cuts if "powercut" in names else None, own, configs, seed,
-    )  # fmt: skip
+    return TestRequest(frozenset(names), guest, cuts, own, configs, seed)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -193,31 +196,22 @@ def summary(found: Iterable[PartResult]) -> Table:
     return made
 
 
-def parts(request: TestRequest) -> Iterator[tuple[str, Callable[[], list[Test]]]]:
+def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
     """What was asked for, in the order in which mistakes show soonest."""
-    if request.lab:
-        yield "lab", lab.run
-    if request.hooks:
-        yield "hooks", golden.run
-    if request.model:
-        yield spin.PART, spin.run
-    if request.guest.kunit or request.guest.programs:
-        yield "kernel", lambda: selftests.run(request.guest)
-    if request.seeded:
-        yield "seeded", lambda: seeded.run(request.guest.kernel, request.seed, request.guest.cpus)
-    if request.field:
-        yield (
-            field_trials.PART,
-            lambda: field_trials.run(request.guest.kernel, request.seed, request.guest.cpus),
-        )
-    if request.unhooked:
-        yield unhooked.PART, lambda: unhooked.run(request.guest.kernel, request.guest.cpus)
-    if (cuts := request.powercut) is not None:
-        yield "powercut", lambda: powercuts.cut_all(cuts)
-    if request.kselftests.entries:
-        yield listing.PART, lambda: guests.run(request.kselftests)
-    if request.configs.wanted:
-        yield configurations.PART, lambda: configurations.run(request.configs)
+    kernel, cpus = request.guest.kernel, request.guest.cpus
+    every: list[tuple[str, Callable[[], list[Test]]]] = [
+        ("lab", lab.run),
+        ("hooks", golden.run),
+        (spin.PART, spin.run),
+        (KERNEL, partial(selftests.run, request.guest)),
+        ("seeded", partial(seeded.run, kernel, request.seed, cpus)),
+        (field_trials.PART, partial(field_trials.run, kernel, request.seed, cpus)),
+        (unhooked.PART, partial(unhooked.run, kernel, cpus)),
+        ("powercut", partial(powercuts.cut_all, request.powercut)),
+        (listing.PART, partial(guests.run, request.kselftests)),
+        (configurations.PART, partial(configurations.run, request.configs)),
+    ]
+    return [(name, run) for name, run in every if request.wants(name)]
 
 
 def failure(test: Test) -> str:

@@ -17,6 +17,7 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.paths import BUILD, GUEST_INIT, locked, scratch, write_atomically
 from swathe.kernel import apt, compiler
 from swathe.kernel.arch import Arch
+from swathe.kernel.build import BuiltKernel
 
 DIRECTORIES = ("/bin", "/dev", "/mnt", "/proc", "/root", "/sys", "/tmp")
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/root", "TERM": "dumb"}
@@ -114,13 +115,13 @@ def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     return found
 
 
-def make(job: Job, out: Path, target: Arch) -> Path:
-    """The archive for a job; out is a kernel's build directory, which has the tool."""
-    tool = out / "usr" / "gen_init_cpio"
+def make(job: Job, built: BuiltKernel) -> Path:
+    """The archive for a job; the kernel's build directory has the tool."""
+    tool = built.out / "usr" / "gen_init_cpio"
     if not tool.is_file():
         raise EnvironmentLacks(f"{tool} is missing: build the kernel first")
     with scratch("initramfs") as stage:
-        files = gather(job, stage, target)
+        files = gather(job, stage, built.target)
         digest = hashlib.sha256()
         for name, path in files.items():
             digest.update(name.encode() + b"\0" + (stage / path).read_bytes())

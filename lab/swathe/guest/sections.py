@@ -6,8 +6,8 @@
 ? N              it ended with status N
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 PREAMBLE = """\
 #!/bin/sh
@@ -21,6 +21,7 @@ report() { # WORDS -- COMMAND
 	printf '\\n? %d\\n' $?
 }
 """
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Section:
     What was counted from outside while it ran is added to it later.
     """
 
-    words: tuple[str, ...]
+    words: Words
     lines: tuple[str, ...]
     status: int | None
     counted: tuple[tuple[str, float, str], ...] = ()
@@ -40,22 +41,50 @@ class Section:
         return "\n".join(self.lines)
 
 
+def ignore(_: object) -> None: ...
+
+
+@dataclass
+class Reader:
+    """Takes in a report as it comes, in whole lines, and tells what it comes to."""
+
+    begins: Callable[[Words], object] = ignore
+    says: Callable[[str], object] = ignore
+    ends: Callable[[Section], object] = ignore
+    ended: list[Section] = field(default_factory=list)
+    words: Words | None = None
+    lines: list[str] = field(default_factory=list)
+
+    def __call__(self, text: str) -> None:
+        for line in text.splitlines():
+            self.line(line)
+
+    def line(self, line: str) -> None:
+        if self.words is None:
+            if line.startswith("@ "):
+                self.words, self.lines = tuple(line.split()[1:]), []
+                self.begins(self.words)
+        elif line.startswith("? ") and line[2:].isdigit():
+            self.ended.append(Section(self.words, tuple(self.lines), int(line[2:])))
+            self.words = None
+            self.ends(self.ended[-1])
+        elif line:
+            self.lines.append(line)
+            self.says(line)
+
+    @property
+    def sections(self) -> list[Section]:
+        """Those that ended, and the unfinished last one."""
+        if self.words is None:
+            return list(self.ended)
+        return [*self.ended, Section(self.words, tuple(self.lines), None)]
+
+
 def parse(text: str) -> list[Section]:
     """The sections of a report, the unfinished last one included."""
-    found: list[Section] = []
-    words: tuple[str, ...] | None = None
-    lines: list[str] = []
-    for line in text.splitlines():
-        if words is None and line.startswith("@ "):
-            words, lines = tuple(line.split()[1:]), []
-        elif words is not None and line.startswith("? ") and line[2:].isdigit():
-            found.append(Section(words, tuple(lines), int(line[2:])))
-            words = None
-        elif words is not None and line:
-            lines.append(line)
-    if words is not None:
-        found.append(Section(words, tuple(lines), None))
-    return found
+    reader = Reader()
+    reader(text)
+    return reader.sections
 
 
 def script(lines: Iterable[str]) -> str:

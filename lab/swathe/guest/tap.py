@@ -45,7 +45,7 @@ def verdict_of(failed: bool, directive: str) -> Verdict:
     return Verdict.FAILED if failed else Verdict.PASSED
 
 
-class Reader:
+class TapReader:
     """Collects leaf tests of one document; prefix names its source."""
 
     def __init__(self, prefix: str) -> None:
@@ -114,7 +114,7 @@ class Reader:
 
 def parse(text: str, prefix: str) -> list[Test]:
     """All leaf tests of one document."""
-    reader = Reader(prefix)
+    reader = TapReader(prefix)
     for line in lines(text):
         reader.line(line)
     return reader.end()

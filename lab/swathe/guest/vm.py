@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from swathe.base.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.base.paths import BUILD, scratch
 from swathe.guest import initramfs
 from swathe.kernel.arch import Arch
+from swathe.kernel.build import BuiltKernel
 
 COMMAND_LINE = "panic=-1 oops=panic panic_on_warn=1"
 CONSOLE_LINES = 40
@@ -53,8 +54,7 @@ class Machine:
     The disk is new and goes with the guest, unless there is an image to go on with.
     """
 
-    image: Path
-    out: Path
+    built: BuiltKernel
     cpus: int = 1
     memory: str = "4G"
     disk: str = "2G"
@@ -62,9 +62,12 @@ class Machine:
     boot: str = ""
     timeout: float = 600
     options: tuple[str, ...] = ()
-    target: Arch = field(kw_only=True)
     cpu: str = "max"
     image_of_disk: Path | None = None
+
+    @property
+    def target(self) -> Arch:
+        return self.built.target
 
     @property
     def parameters(self) -> str:
@@ -75,9 +78,19 @@ class Machine:
         return " ".join(filter(None, words))
 
 
+def checking(built: BuiltKernel, cpus: int, timeout: float, boot: str = "") -> Machine:
+    """For kernels that check everything: all CPUs at once, whatever that does to counts."""
+    words = f"{STEADY} {boot}".strip()
+    return Machine(built, cpus, exact=False, boot=words, timeout=timeout)
+
+
 def mebibytes(size: str) -> int:
     """Of a size as QEMU takes it, such as 512M or 4G."""
     return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
+
+
+# What a usual guest takes from its host.
+BYTES = mebibytes(Machine.memory) << 20
 
 
 @dataclass(frozen=True)
@@ -152,7 +165,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         *port("verdict", home / "verdict"),
         "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={disk_image(machine, home)}",
         "-device", "virtio-blk-device,drive=disk",
-        "-kernel", str(machine.image), "-initrd", str(archive),
+        "-kernel", str(machine.built.image), "-initrd", str(archive),
         "-append", machine.parameters,
         *machine.options,
     ]  # fmt: skip
@@ -241,7 +254,7 @@ def boot(
 
     The console's log stays below build/log under the given name.
     """
-    archive = initramfs.make(job, machine.out, machine.target)
+    archive = initramfs.make(job, machine.built)
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
     with scratch(f"vm-{name}") as home:
         if not machine.image_of_disk:

@@ -2,12 +2,12 @@
 """Semantic patches that hand stock kernel code over to mm/unmap, and their manifest."""
 
 import hashlib
-import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from swathe.base import process
+from msgspec import Struct
+
+from swathe.base import process, reading
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
 from swathe.kernel import changes
@@ -16,19 +16,13 @@ from swathe.kernel.version import Version, in_range
 SERIES = HOOKS / "series"
 MACROS = HOOKS / "macros.h"
 TIME_LIMIT = 120
-KEYS: dict[str, type] = {
-    "name": str, "file": str, "functions": list, "min": str, "max": str,
-    "fires": int, "added": int, "removed": int, "why": str,
-    "missed": str,
-}  # fmt: skip
 
 
 class HookMissed(CheckFailed):
     """A hook did not do exactly what its entry in the series declares."""
 
 
-@dataclass(frozen=True)
-class Hook:
+class Hook(Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of hooks/series; hooks/<name>.cocci is the rule."""
 
     name: str
@@ -49,23 +43,11 @@ class Hook:
 
 def parse_series(text: str) -> list[Hook]:
     """The hooks of a series, in its order; every key must be there and have its type."""
-    try:
-        entries = tomllib.loads(text).get("hook", [])
-    except tomllib.TOMLDecodeError as error:
-        raise CheckFailed(f"hooks/series is not TOML: {error}") from error
-    return [parse_entry(entry) for entry in entries]
-
-
-def parse_entry(entry: dict[str, object]) -> Hook:
-    name = entry.get("name", "(nameless)")
-    if entry.keys() != KEYS.keys():
-        odd = ", ".join(sorted(entry.keys() ^ KEYS.keys()))
-        raise CheckFailed(f"hooks/series: hook {name} lacks or has too many keys: {odd}")
-    for key, value in entry.items():
-        if not isinstance(value, KEYS[key]):
-            raise CheckFailed(f"hooks/series: {key} of hook {name} has the wrong type")
-    values: dict[str, Any] = {**entry, "functions": tuple(cast(list[str], entry["functions"]))}
-    return Hook(**values)
+    entries = reading.toml(text, "hooks/series").get("hook", [])
+    return [
+        reading.convert(entry, Hook, f"hooks/series: hook {entry.get('name', '(nameless)')}")
+        for entry in reading.convert(entries, list[dict[str, Any]], "hooks/series")
+    ]
 
 
 def load() -> list[Hook]:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from swathe.base.verdicts import Verdict
 from swathe.guest import sections, tap
 
@@ -28,8 +30,7 @@ KILLED = (128 + 15, 128 + 9)
 END = "end"
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True, array_like=True):
     """One verdict; name as the program printed it."""
 
     name: str
@@ -37,8 +38,7 @@ class Case:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class ProgramRun:
+class ProgramRun(Struct, frozen=True):
     """One run of one program. The last case is how it ended."""
 
     cases: tuple[Case, ...]

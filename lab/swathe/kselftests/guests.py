@@ -9,13 +9,15 @@ must have its reason in kselftests.toml.
 import shlex
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from swathe.base import parallel, ui
-from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.errors import VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.guest import environment, initramfs, sections, vm
+from swathe.guest import environment, initramfs, sections, session, vm
+from swathe.guest.session import Transcript
 from swathe.kernel import build
 from swathe.kernel.arch import ARCHES
 from swathe.kselftests import builds, cases, judge, listing
@@ -88,18 +90,6 @@ class KselftestRequest:
         return max(self.cpus, 3)
 
 
-@dataclass
-class Heard:
-    """What one guest reported."""
-
-    text: list[str] = field(default_factory=list)
-    lost: VmLost | None = None
-
-    @property
-    def sections(self) -> list[sections.Section]:
-        return sections.parse("".join(self.text))
-
-
 def build_programs(built: build.BuiltKernel) -> dict[str, Path]:
     """All programs of the targets that any entry wants: they are built together."""
     entries = listing.load().entries
@@ -128,10 +118,7 @@ def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
         f"report stat -- cat {SWITCH}/stat",
     ]
     files = {f"/{name}": path for name, path in wanted.items()}
-    script = sections.script([BY_LINES, FUNCTIONS, *lines])
-    return initramfs.Job(
-        ["/bin/sh", "/test.sh"], {**libraries(wanted.values()), **files}, {"/test.sh": script}
-    )
+    return session.job([BY_LINES, FUNCTIONS, *lines], {**libraries(wanted.values()), **files})
 
 
 def libraries(programs: Iterable[Path]) -> dict[str, Path]:
@@ -145,79 +132,61 @@ def libraries(programs: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def boot(
-    machine: vm.Machine, work: initramfs.Job, name: str, names: dict[str, str],
-    stop: threading.Event,
-) -> Heard:  # fmt: skip
-    """One guest, to its end. A lost one leaves what it had said, and ends the other."""
-    heard = Heard()
-
-    def on_text(more: str) -> None:
-        heard.text.append(more)
-        for begun in more.splitlines():
-            if begun.startswith(f"@ {PART} "):
-                ui.note(f"  {name}: {names.get(begun.split()[2], begun)}")
-
-    try:
-        verdict = vm.boot(machine, work, f"{PART}-{name}", on_text, stop)
-    except VmLost as error:
-        heard.lost = error
-        stop.set()
-        return heard
-    except vm.Stopped:
-        return heard
-    if verdict.shell_status:
-        raise CheckFailed(f"the guest's script ended with status {verdict.shell_status} ({name})")
-    return heard
-
-
 def both(
     request: KselftestRequest, built: build.BuiltKernel, work: initramfs.Job
-) -> tuple[Heard, Heard]:
-    """The two guests, side by side."""
+) -> tuple[Transcript, Transcript]:
+    """The two guests, side by side. A lost one ends the other; what they had said is kept."""
     limit = BOOT_TIME + sum(entry.limit + 30 for entry in request.entries)
-    names = {str(number): entry.name for number, entry in enumerate(request.entries)}
 
-    def task(name: str, switch: str) -> parallel.Task[Heard]:
-        words = f"unmap={switch} {NODES} {vm.STEADY} {request.boot}".strip()
-        machine = vm.Machine(
-            built.image, built.out, request.processors, MEMORY, exact=False, boot=words,
-            timeout=limit, target=built.target, cpu=built.target.short_strings,
+    def boot(name: str, switch: str, stop: threading.Event) -> Transcript:
+        def begins(words: sections.Words) -> None:
+            if words[0] == PART:
+                ui.note(f"  {name}: {request.entries[int(words[1])].name}")
+
+        words = f"unmap={switch} {NODES} {request.boot}".strip()
+        machine = replace(
+            vm.checking(built, request.processors, limit, words),
+            memory=MEMORY, cpu=built.target.short_strings,
         )  # fmt: skip
-        return parallel.Task(lambda stop: boot(machine, work, name, names, stop))
+        reader = sections.Reader(begins=begins)
+        heard = session.run(machine, work, f"{PART}-{name}", reader, stop)
+        if heard.lost:
+            stop.set()
+        return heard if heard.lost or isinstance(heard.ending, vm.Stopped) else heard.whole()
 
-    off, on = parallel.run([task("off", "n"), task("on", "y")], 2)
+    tasks = [parallel.Task(partial(boot, *each)) for each in (("off", "n"), ("on", "y"))]
+    off, on = parallel.run(tasks, 2)
     return off, on
 
 
-def outcomes(heard: Heard, entries: Sequence[Entry]) -> dict[int, ProgramRun]:
+def outcomes(heard: Transcript, entries: Sequence[Entry]) -> dict[int, ProgramRun]:
     """The programs that ended, by number."""
-    ended = [item for item in heard.sections if item.status is not None and item.words[0] == PART]
+    ended = [item for item in heard.of(PART) if item.status is not None]
     return {
         int(item.words[1]): cases.read(item, entries[int(item.words[1])].limit) for item in ended
     }
 
 
-def pairs(entries: Sequence[Entry], off: Heard, on: Heard) -> list[Comparison]:
+def pairs(entries: Sequence[Entry], off: Transcript, on: Transcript) -> list[Comparison]:
     a, b = outcomes(off, entries), outcomes(on, entries)
     return [Comparison(entry.name, a.get(n), b.get(n)) for n, entry in enumerate(entries)]
 
 
-def counters(heard: Heard) -> dict[str, int]:
+def counters(heard: Transcript) -> dict[str, int]:
     """mm/unmap's own counters at the guest's end."""
-    lines = [line for item in heard.sections if item.words == ("stat",) for line in item.lines]
+    lines = [line for item in heard.of("stat") for line in item.lines]
     words = [line.split() for line in lines]
     return {item[0]: int(item[1]) for item in words if len(item) == 2 and item[1].isdigit()}
 
 
-def switches(off: Heard, on: Heard, whole: bool = True) -> list[Test]:
+def switches(off: Transcript, on: Transcript, whole: bool = True) -> list[Test]:
     """That the two guests differed as they should, all the way: else nothing was compared.
 
     Not every single program makes anything be evicted, but all together do.
     """
     found = []
     for name, heard, zero in (("off", off, True), ("on", on, False)):
-        masks = [int(item.text, 0) for item in heard.sections if item.words == ("switch",)]
+        masks = [int(item.text, 0) for item in heard.of("switch")]
         right = len(masks) == 2 and all((mask == 0) is zero for mask in masks)
         runs = counters(heard).get("evict_runs", -1)
         right = right and (runs == 0 if zero else runs >= whole)
@@ -267,14 +236,13 @@ def run(request: KselftestRequest) -> list[Test]:
     return [*tests, *switches(off, on, request.whole)]
 
 
-def which(error: VmLost, off: Heard, on: Heard, tests: list[Test]) -> VmLost:
+def which(error: VmLost, off: Transcript, on: Transcript, tests: list[Test]) -> VmLost:
     """The same error with the program that was running, after the failures known by then."""
     for test in tests:
         if test.verdict is Verdict.FAILED:
             ui.result(f"failed before the end: {test.name} ({test.detail})")
     where = [
-        f"swathe {name}, in {' '.join(item.words[2:])}"
-        for name, heard in (("off", off), ("on", on)) if heard.lost
-        for item in heard.sections if item.status is None
+        f"swathe {name}, in {' '.join(heard.unfinished.words[2:])}"
+        for name, heard in (("off", off), ("on", on)) if heard.lost and heard.unfinished
     ]  # fmt: skip
     return VmLost(f"{error} ({'; '.join(where) or 'before the first test'})")

@@ -1,32 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two runs of each of the kernel's own tests: are they the same, and what fails in stock?"""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
-from swathe.base import ui
-from swathe.base.paths import BUILD, RECORDED, write_atomically
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from swathe.base import results, ui
 from swathe.base.verdicts import Test, Verdict
-from swathe.guest import environment
+from swathe.guest.environment import Environment
 from swathe.kselftests import cases
-from swathe.kselftests.cases import Case, ProgramRun
+from swathe.kselftests.cases import ProgramRun
 from swathe.kselftests.listing import FILE, PART, Catalogue
 
-RESULTS = BUILD / "results"
 
-
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Both runs of one program; None where it did not end. commit: which swathe ran it."""
 
-    name: str
+    name: str = field(name="test")
     off: ProgramRun | None
     on: ProgramRun | None
-    commit: str = ""
+    commit: str = field(default="", name="swathe")
 
 
 def unexplained(pair: Comparison, catalogue: Catalogue) -> list[cases.Case]:
@@ -96,7 +91,7 @@ def row(pair: Comparison, catalogue: Catalogue) -> list[str]:
 def table(found: Sequence[Comparison], catalogue: Catalogue, where: str) -> str:
     """The results as Markdown."""
     lines = [
-        "<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# The kernel's own tests", "",
+        results.SPDX, "# The kernel's own tests", "",
         f"Verdicts with Swathe off and on, in two guests that run side by side. {where}.", "",
         "| test | off | on | | seconds, off | on |", "|---|---|---|---|---:|---:|",
         *(f"| {' | '.join(row(pair, catalogue))} |" for pair in found), "",
@@ -115,35 +110,9 @@ def table(found: Sequence[Comparison], catalogue: Catalogue, where: str) -> str:
     return "\n".join(lines)
 
 
-def as_json(found: Sequence[Comparison], where: environment.Environment) -> str:
-    def side(outcome: ProgramRun | None) -> object:
-        if outcome is None:
-            return None
-        cases = [[case.name, case.verdict.value, case.detail] for case in outcome.cases]
-        return {"seconds": outcome.seconds, "cases": cases}
-
-    tests = [
-        {"test": p.name, "swathe": p.commit, "off": side(p.off), "on": side(p.on)} for p in found
-    ]
-    return json.dumps({"environment": where.as_json(), "tests": tests}, indent=1) + "\n"
-
-
-def earlier(path: Path, where: environment.Environment) -> list[Comparison]:
-    """What path has of this very configuration; results of another say nothing about it."""
-
-    def side(said: dict[str, Any] | None) -> ProgramRun | None:
-        if said is None:
-            return None
-        cases = tuple(Case(name, Verdict(word), detail) for name, word, detail in said["cases"])
-        return ProgramRun(cases, said["seconds"])
-
-    data = json.loads(path.read_text()) if path.is_file() else {}
-    if data.get("environment", {}).get("config_hash") != where.config_hash:
-        return []
-    return [
-        Comparison(item["test"], side(item["off"]), side(item["on"]), item.get("swathe", ""))
-        for item in data["tests"]
-    ]
+class Recorded(Struct):
+    environment: Environment
+    tests: list[Comparison]
 
 
 def whole(
@@ -155,15 +124,16 @@ def whole(
 
 
 def record(
-    found: Sequence[Comparison], catalogue: Catalogue, where: environment.Environment, keep: bool
+    found: Sequence[Comparison], catalogue: Catalogue, where: Environment, keep: bool
 ) -> None:
-    """What was found, in build/results; with keep, where results are kept for good, too."""
-    name = f"{PART}-{where.kernel}"
-    for directory in [RESULTS, *([RECORDED] if keep else [])]:
-        path = directory / f"{name}.json"
-        now = [replace(pair, commit=where.swathe) for pair in found]
-        all_found = whole(now, earlier(path, where), catalogue)
-        text = table(all_found, catalogue, where.line())
-        write_atomically(path, as_json(all_found, where).encode())
-        write_atomically(path.with_name(f"{name}.md"), text.encode())
-        ui.note(f"results: {directory / name}.md")
+    """What was found now; what was not tried stays as it was found earlier."""
+    now = [replace(pair, commit=where.swathe) for pair in found]
+
+    def make(before: Recorded | None) -> tuple[Recorded, str]:
+        """Results of another configuration say nothing about this one."""
+        same = before and before.environment.config_hash == where.config_hash
+        every = whole(now, before.tests if before and same else [], catalogue)
+        return Recorded(where, every), table(every, catalogue, where.line())
+
+    for path in results.record(f"{PART}-{where.kernel}", keep, Recorded, make):
+        ui.note(f"results: {path}")

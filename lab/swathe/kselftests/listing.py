@@ -2,19 +2,21 @@
 """Which of the kernel's own tests are run, and which fail in stock: kselftests.toml."""
 
 import functools
-import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from msgspec import Struct, field
+
+from swathe.base import reading
+from swathe.base.errors import CheckFailed
 
 FILE = Path(__file__).with_name("kselftests.toml")
 PART = "kselftests"
 SETS = ("default", "full")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """One program with its arguments, as kselftests.toml has it."""
 
     program: str
@@ -29,8 +31,7 @@ class Entry:
         return " ".join([self.program, *self.args])
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True, forbid_unknown_fields=True):
     """A failure in stock, and its reason."""
 
     test: str
@@ -42,12 +43,11 @@ class Known:
         return self.test == test and fnmatchcase(case, self.case)
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of kselftests.toml."""
 
-    entries: tuple[Entry, ...]
-    known: tuple[Known, ...]
+    entries: tuple[Entry, ...] = field(name="test")
+    known: tuple[Known, ...] = ()
 
     def chosen(self, names: Iterable[str], full: bool) -> tuple[Entry, ...]:
         """The entries that names mean: a program, or the whole part. The slow ones come last."""
@@ -65,19 +65,15 @@ class Catalogue:
 
 def parse(text: str) -> Catalogue:
     """Unknown keys are errors: a misspelt one would do nothing."""
-    content = tomllib.loads(text)
-    entries = tuple(
-        Entry(**{**said, "args": tuple(said.get("args", ()))}) for said in content["test"]
-    )
-    known = tuple(Known(**said) for said in content.get("known", ()))
-    names = [entry.name for entry in entries]
-    for name in [*names, *(item.test for item in known)]:
+    found = reading.convert(reading.toml(text, FILE.name), Catalogue, FILE.name)
+    names = [entry.name for entry in found.entries]
+    for name in [*names, *(item.test for item in found.known)]:
         if names.count(name) != 1:
-            raise ValueError(f"{FILE.name}: {name!r} is there {names.count(name)} times")
-    for entry in entries:
+            raise CheckFailed(f"{FILE.name}: {name!r} is there {names.count(name)} times")
+    for entry in found.entries:
         if entry.set not in SETS:
-            raise ValueError(f"{FILE.name}: {entry.name}: no set is called {entry.set!r}")
-    return Catalogue(entries, known)
+            raise CheckFailed(f"{FILE.name}: {entry.name}: no set is called {entry.set!r}")
+    return found
 
 
 @functools.cache

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What each kernel function costs in a bench's measured call, from the plugin's call trees."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
-from swathe.base.paths import BUILD, scratch, write_atomically
-from swathe.guest import environment, sections, vm
+from swathe.base.paths import scratch, write_atomically
+from swathe.guest import environment, sections, session, vm
 from swathe.kernel import build
 from swathe.measure import benches, calltree, instructions, plugin, rows
 from swathe.measure.calltree import Region
 
 CONFIGS = ("stock", "swathe")
-RESULTS = BUILD / "results"
 TOLERANCE = 0.01
 SHARE_SHOWN = 0.005
 
@@ -61,17 +60,16 @@ def measure_in(
     """One boot: one run to warm up, and one of each config for the figures."""
     lines = instructions.guest_lines(request.bench.name, [request.case], configs, 1, False)
     job = instructions.job(request.bench.name, lines, built.target)
-    text: list[str] = []
     with scratch("profile") as home:
         machine = vm.Machine(
-            built.image, built.out, 1, request.bench.memory, request.bench.disk,
+            built, 1, request.bench.memory, request.bench.disk,
             boot=f"{instructions.BOOT} {request.bench.boot}".strip(), timeout=request.timeout,
-            target=built.target, cpu=instructions.processor(request.bench, built.target),
+            cpu=instructions.processor(request.bench, built.target),
             options=plugin.option(home, built.out, built.target, "calls"),
         )  # fmt: skip
-        vm.boot(machine, job, f"profile-{request.bench.name}", text.append)
+        heard = session.run(machine, job, f"profile-{request.bench.name}").whole()
         seen = calltree.parse(plugin.written(home).read_text().splitlines())
-    return pair(sections.parse("".join(text)), seen, request.bench.own_time)
+    return pair(heard.sections, seen, request.bench.own_time)
 
 
 def pair(
@@ -142,7 +140,7 @@ def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
     """Folded stacks for flame graphs, and everything as JSON."""
     name = f"{request.bench.name}-{request.case}"
     for profile in result.profiles:
-        path = RESULTS / f"{name}-{profile.config}.folded"
+        path = results.HERE / f"{name}-{profile.config}.folded"
         write_atomically(path, profile.region.folded().encode())
         yield path
     data = {
@@ -151,6 +149,4 @@ def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
         "environment": result.environment.as_json(),
         "configs": {profile.config: as_json(profile) for profile in result.profiles},
     }
-    path = RESULTS / f"profile-{name}.json"
-    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
-    yield path
+    yield results.write_json(results.HERE / f"profile-{name}.json", data)

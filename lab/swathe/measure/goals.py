@@ -3,14 +3,19 @@
 
 import functools
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from swathe.base import reading
 
 FILE = Path(__file__).with_name("goals.toml")
+# By bench, case and metric.
+Tables = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(Struct, frozen=True, forbid_unknown_fields=True):
     """One metric of one case, in the metric's own unit; None is not known.
 
     Where swathe is to cost nothing, over_stock is what part of stock's figure of the
@@ -20,9 +25,9 @@ class Goal:
     bench: str
     case: str
     metric: str
-    stock: float | None
-    newest: float | None
-    goal: float | None
+    stock: int | float | None = None
+    newest: int | float | None = None
+    goal: int | float | None = None
     note: str = ""
     over_stock: float | None = None
 
@@ -40,32 +45,19 @@ class Goal:
 
 def parse(text: str) -> tuple[Goal, ...]:
     """The tables BENCH.CASE, a metric a line."""
-    found = []
-    for bench, cases in tomllib.loads(text).items():
-        if bench == "source":
-            continue
-        for case, metrics in cases.items():
-            found += [entry(bench, case, metric, said) for metric, said in metrics.items()]
-    return tuple(found)
-
-
-def entry(bench: str, case: str, metric: str, said: dict[str, object]) -> Goal:
-    """One line of the file, which must say nothing that is not understood."""
-    where = f"{FILE.name}: {bench}.{case}.{metric}"
-    if unknown := set(said) - {"stock", "newest", "goal", "note", "over_stock"}:
-        raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}")
-
-    def number(name: str) -> float | None:
-        value = said.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"{where}: {name} is not a number")
-        return value
-
-    note = str(said.get("note", ""))
-    return Goal(
-        bench, case, metric,
-        number("stock"), number("newest"), number("goal"), note, number("over_stock"),
-    )  # fmt: skip
+    content = reading.toml(text, FILE.name)
+    content.pop("source", None)
+    tables = reading.convert(content, Tables, FILE.name)
+    return tuple(
+        reading.convert(
+            {"bench": bench, "case": case, "metric": metric, **said},
+            Goal,
+            f"{FILE.name}: {bench}.{case}.{metric}",
+        )
+        for bench, cases in tables.items()
+        for case, metrics in cases.items()
+        for metric, said in metrics.items()
+    )
 
 
 @functools.cache

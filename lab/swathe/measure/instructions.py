@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot kernels and measure benches in them in exact instruction counts."""
 
-import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from swathe.base import parallel, ui
+from swathe.base import parallel, results, ui
 from swathe.base.errors import CheckFailed
-from swathe.base.paths import BUILD, WORKLOADS, scratch, write_atomically
-from swathe.guest import environment, initramfs, sections, vm
+from swathe.base.paths import WORKLOADS, scratch
+from swathe.guest import environment, initramfs, sections, session, vm
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import Arch
 from swathe.measure import allocators, benches, plugin, rows
 from swathe.measure.rows import Row, Series
 
-RESULTS = BUILD / "results"
 SWITCHED = {"stock": "0", "swathe": "y"}
 GIB = 1024
 # No address randomisation: it must not matter where a mapping lies.
@@ -72,7 +69,7 @@ def measure(request: BenchRequest) -> BenchResult:
         kernels.insert(0, (other, (request.against,)))
     guests = plan(request, kernels)
     for guest in guests:  # what is compiled and packed is ready before any of them boots
-        initramfs.make(guest_job(request, guest), guest.built.out, guest.built.target)
+        initramfs.make(guest_job(request, guest), guest.built)
         plugin.plugin(guest.built.target)
     reports = in_order(request.choices, measure_all(request, guests))
     memory = max(machine_mib(request, guest) for guest in guests)
@@ -158,38 +155,30 @@ def measure_in(
     request: BenchRequest, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
 ) -> list[sections.Section]:
     """One boot: what its programs reported, and the events that were counted meanwhile."""
-    text = list[str]()
     name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
+    reader = sections.Reader(ends=lambda _: show_count(len(reader.ended)))
     with scratch("events") as home:
-        verdict = vm.boot(
-            machine(request, guest, home), guest_job(request, guest), name,
-            tally(text, show_count), stop,
-        )  # fmt: skip
-        found = sections.parse("".join(text))
-        if verdict.shell_status:
-            last = found[-1].words if found else ("the first program",)
-            raise CheckFailed(f"the guest's script stopped after {' '.join(last)}")
-        return plugin.attach(found, plugin.parse(plugin.written(home)))
+        heard = session.run(
+            machine(request, guest, home), guest_job(request, guest), name, reader, stop
+        ).whole()
+        return plugin.attach(heard.sections, plugin.parse(plugin.written(home)))
 
 
 def machine(request: BenchRequest, guest: Guest, home: Path) -> vm.Machine:
     """What the guest runs on; its events are counted in home."""
     built = guest.built
     return vm.Machine(
-        built.image, built.out, request.cpus, f"{machine_mib(request, guest)}M",
-        f"{disk_mib(request, guest)}M",
+        built, request.cpus, f"{machine_mib(request, guest)}M", f"{disk_mib(request, guest)}M",
         boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
-        timeout=request.timeout, target=built.target, cpu=processor(guest.bench, built.target),
+        timeout=request.timeout, cpu=processor(guest.bench, built.target),
         options=plugin.option(home, built.out, built.target),
     )  # fmt: skip
 
 
 def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
     lines = guest_lines(guest.bench.name, guest.cases, guest.configs, request.repeats, request.full)
-    wanted = job(guest.bench.name, lines, guest.built.target)
-    return replace(
-        wanted, swap=max(wanted.swap, (2 * max(map(benches.mib, guest.cases)) + 2) << 20)
-    )
+    swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
+    return job(guest.bench.name, lines, guest.built.target, max(initramfs.Job.swap, swap))
 
 
 def processor(bench: benches.Bench, target: Arch) -> str:
@@ -197,26 +186,15 @@ def processor(bench: benches.Bench, target: Arch) -> str:
     return target.long_strings if bench.clears else target.short_strings
 
 
-def job(name: str, lines: Sequence[str], target: Arch) -> initramfs.Job:
+def job(
+    name: str, lines: Sequence[str], target: Arch, swap: int = initramfs.Job.swap
+) -> initramfs.Job:
     """A guest that runs these lines, with one bench's program at hand."""
     program = compiler.programs(WORKLOADS, compiler=target.compiler).get(name)
     if program is None:
         raise CheckFailed(f"workloads/{name}.c is missing")
-    return initramfs.Job(
-        ["/bin/sh", "/bench.sh"],
-        {f"/bin/{name}": program, **allocators.files(name, target)},
-        {"/bench.sh": sections.script(lines)},
-    )
-
-
-def tally(text: list[str], show_count: Callable[[int], object]) -> vm.OnText:
-    """Keep all output, and count the programs that have ended in it."""
-
-    def on_text(more: str) -> None:
-        text.append(more)
-        show_count(sum(part.count("\n? ") for part in text))
-
-    return on_text
+    files = {f"/bin/{name}": program, **allocators.files(name, target)}
+    return session.job(lines, files, swap=swap)
 
 
 def guest_lines(
@@ -250,13 +228,10 @@ def guest_lines(
 def save(result: BenchResult, wanted: Path | None) -> Path:
     """Keep every result below build/, and write the file that was asked for."""
     data = {
-        "rows": [row.as_json() for row in result.rows],
-        "series": [one.as_json() for one in result.series],
-        "environment": result.environment.as_json(),
+        "rows": result.rows,
+        "series": result.series,
+        "environment": result.environment,
     }
-    text = (json.dumps(data, indent=1) + "\n").encode()
-    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
-    write_atomically(path, text)
     if wanted:
-        write_atomically(wanted, text)
-    return path
+        results.write_json(wanted, data)
+    return results.write_json(results.HERE / f"{results.stamped('bench')}.json", data)

@@ -5,16 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import ui
+from swathe.base import results, ui
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.base.paths import BUILD, RECORDED
 from swathe.reporting import figures
 from swathe.reporting.figures import Figures, Malformed, Profile, Run
 
-RESULTS = BUILD / "results"
 KEPT = ("bench-*.json", "profile-*.json")
 # Verdicts of tests lie beside the figures.
-VERDICTS = ("kselftests-*.json", "kcsan-*.json", "proof-*.json")
+VERDICTS = ("configs-*.json", "kselftests-*.json", "kcsan-*.json", "proof-*.json")
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,11 @@ def given(paths: Sequence[Path]) -> ChosenFigures:
 
 def newest() -> ChosenFigures:
     """What was measured here, or else what is recorded."""
-    kept = [path for pattern in KEPT for path in sorted(RESULTS.glob(pattern))]
+    kept = [path for pattern in KEPT for path in sorted(results.HERE.glob(pattern))]
     if found := readable(kept):
         return some(found, "The newest figures kept in build/results, bench by bench.")
-    verdicts = {path for pattern in VERDICTS for path in RECORDED.glob(pattern)}
-    recorded = sorted(set(RECORDED.glob("*.json")) - verdicts)
+    verdicts = {path for pattern in VERDICTS for path in results.KEPT.glob(pattern)}
+    recorded = sorted(set(results.KEPT.glob("*.json")) - verdicts)
     names = ", ".join(f"docs/results/{path.name}" for path in recorded)
     return some(
         readable(recorded),
