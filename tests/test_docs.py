@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swathe import hooks
-from swathe.paths import OVERLAY, ROOT
+from swathe.base.paths import OVERLAY, ROOT
+from swathe.kernel import hooks
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TESTS = OVERLAY / "tools/testing/selftests/unmap"

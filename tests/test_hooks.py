@@ -141,7 +141,7 @@ def test_shape_counts_and_places() -> None:
 
 
 def test_what_only_removes_repeats_nothing() -> None:
-    got = shape.compare(BEFORE, BEFORE.replace("\treturn 2;\n", ""))
+    got = changes.compare(BEFORE, BEFORE.replace("\treturn 2;\n", ""))
     assert (got.places, got.repeats(BEFORE)) == (1, False)
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Golden tests of the hooks: what each rule makes of a small C file, and what it refuses."""
 
-from pathlib import Path
-
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch
 from swathe.base.verdicts import Test, Verdict
