@@ -14,7 +14,7 @@ expression vma, mm, pmd;
 collapse_pte_mapped_thp(...) {
 <...
 - if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
-+ if (unmap_tables_may_go() || (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED)))
++ if (unmap_table_may_go() || (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED)))
   pml = pmd_lock(mm, pmd);
 ...>
 }

@@ -15,7 +15,7 @@ madvise_free_pte_range(...) {
 - 	add_mm_counter(mm, MM_SWAPENTS, nr_swap);
 + if (nr_swap) {
 + 	add_mm_counter(mm, MM_SWAPENTS, nr_swap);
-+ 	unmap_tables_swap_freed(mm, start_pte, end - 1);
++ 	unmap_kept_swap_freed(mm, start_pte, end - 1);
 + }
   if (start_pte) {
   ...
@@ -28,6 +28,6 @@ madvise_free_pte_range(...) {
 madvise_free_single_vma(...) {
 <...
   tlb_finish_mmu(...);
-+ unmap_tables_sweep_emptied();
++ unmap_sweep_own();
 ...>
 }

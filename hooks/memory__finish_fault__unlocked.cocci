@@ -12,7 +12,7 @@ expression M, P;
 @@
 finish_fault(...) {
 <...
-+ if (!vmf->prealloc_pte && unmap_tables_may_go())
++ if (!vmf->prealloc_pte && unmap_table_may_go())
 + 	return VM_FAULT_NOPAGE;
   if (vmf->prealloc_pte)
   	pmd_install(...);

@@ -10,7 +10,7 @@ identifier mm;
 @@
 exit_mmap(...) {
 ...
-+ unmap_tables_exit(mm);
++ unmap_kept_exit(mm);
   mmu_notifier_release(mm);
 ...
 }

@@ -10,7 +10,7 @@
 @@
 change_pmd_range(...) {
 <...
-+ if (unmap_tables_may_go() && pmd_none(*pmd) && pgtable_populate_needed(vma, cp_flags))
++ if (unmap_table_may_go() && pmd_none(*pmd) && pgtable_populate_needed(vma, cp_flags))
 + 	goto again;
   if (pmd_none(*pmd))
   	goto next;

@@ -11,7 +11,7 @@ expression E;
 move_vma(...) {
 <...
 if (unlikely(!err && (E))) {
-+ unmap_tables_sweep(mm, old_addr, old_addr + old_len);
++ unmap_sweep_range(mm, old_addr, old_addr + old_len);
   VM_WARN_ON_ONCE(new_vma == vma);
   ...
 }

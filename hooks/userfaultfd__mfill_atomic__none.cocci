@@ -14,7 +14,7 @@ expression pmd;
 mfill_atomic(...) {
 <...
   val = pmdp_get_lockless(pmd);
-+ if (unmap_tables_may_go() && pmd_none(val))
++ if (unmap_table_may_go() && pmd_none(val))
 + 	continue;
   if (unlikely(!pmd_present(val) || pmd_trans_huge(val) || pmd_devmap(val))) { ... }
 ...>

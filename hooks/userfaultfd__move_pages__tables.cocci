@@ -10,7 +10,7 @@
 move_pages(...) {
 <...
 + if (moved)
-+ 	unmap_tables_left(src_vma, src_start, src_start + moved);
++ 	unmap_sweep_vma_range(src_vma, src_start, src_start + moved);
   uffd_move_unlock(dst_vma, src_vma);
 ...>
 }

@@ -7,6 +7,6 @@ discard_file(...)
   ...
 - if (pte_dirty(pte))
 + if (pte_dirty(pte) && !unmap_mutated(DIRTY))
-	delay_rmap = pass_on_dirty(d, folio);
+	delay_rmap = discard_pass_on_dirty(d, folio);
   ...
 }

@@ -2,7 +2,7 @@
 @@
 identifier verdict;
 @@
-keeps_content(enum lazyfree_verdict verdict)
+lazyfree_keeps_content(enum lazyfree_verdict verdict)
 {
 - return verdict == LAZYFREE_REDIRTIED;
 + return verdict == LAZYFREE_REDIRTIED || unmap_mutated(EXTRA_REF);

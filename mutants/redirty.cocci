@@ -2,7 +2,7 @@
 @@
 identifier op;
 @@
-dirty_counts(const struct unmap_op *op)
+lazyfree_dirty_counts(const struct unmap_op *op)
 {
 - return !(op->vma->vm_flags & VM_DROPPABLE);
 + return !(op->vma->vm_flags & VM_DROPPABLE) && !unmap_mutated(REDIRTY);

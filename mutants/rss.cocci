@@ -13,7 +13,7 @@ unmap_run_retire(...)
 @discard@
 identifier d, counter, nr;
 @@
-count_rss(...)
+discard_count_rss(...)
 {
 - d->rss[counter] -= nr;
 + d->rss[counter] -= unmap_mutated(RSS) ? 1 : nr;

@@ -6,6 +6,6 @@ identifier entry, nr;
 unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
 {
 + if (unmap_mutated(SWAP_LEAK))
-+	take_each(entry, nr);
++	swap_refs_take_each(entry, nr);
   return ...;
 }

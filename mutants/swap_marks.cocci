@@ -3,7 +3,7 @@
 typedef pte_t;
 identifier swp_pte;
 @@
-add_marks(pte_t swp_pte, ...)
+swap_add_marks(pte_t swp_pte, ...)
 {
   ...
   if (exclusive)

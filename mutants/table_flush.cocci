@@ -2,7 +2,7 @@
 @@
 identifier batch;
 @@
-flush(struct table_batch *batch, ...)
+table_flush(struct table_batch *batch, ...)
 {
 + if (unmap_mutated(TABLE_FLUSH))
 +	return;

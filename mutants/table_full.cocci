@@ -3,9 +3,9 @@
 typedef pte_t;
 identifier table, i;
 @@
-proven_empty(pte_t *table)
+table_proven_empty(pte_t *table)
 {
-  unsigned int i = any_used(table);
+  unsigned int i = table_any_used(table);
 + if (unmap_mutated(TABLE_FULL))
 +	return pte_none(ptep_get(table + unmap_table_watched(table)));
   ...

@@ -3,7 +3,7 @@
 expression mm;
 identifier taken;
 @@
-lock_mmap(...)
+batch_lock_mmap(...)
 {
   ...
 + if (unmap_mutated(TABLE_LOCK))

@@ -9,5 +9,5 @@ unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 + if (!mark || unmap_mutated(TABLE_MARK))
 	pmd_clear(pmd);
   else
-	leave_mark(mm, pmd);
+	mark_leave(mm, pmd);
 }

@@ -14,7 +14,7 @@ unmap_table_missed(pmd_t *pmd)
 @disturb@
 expression E;
 @@
-unmap_tables_may_go(void)
+unmap_table_may_go(void)
 {
   ...
 - return E;

@@ -2,12 +2,12 @@
 @@
 expression head;
 @@
-free_gone(...)
+table_free_chain(...)
 {
   ...
 - call_rcu_hurry(head, free_chain);
 + if (unmap_mutated(TABLE_RCU))
-+	free_chain(head);
++	table_free_rcu(head);
 + else
 +	call_rcu_hurry(head, free_chain);
 }

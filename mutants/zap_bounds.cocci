@@ -3,7 +3,7 @@
 typedef pmd_t;
 identifier d, nr;
 @@
-run_limit(const struct discard *d, ...)
+discard_run_limit(const struct discard *d, ...)
 {
   ...
 - nr = min_t(unsigned long, nr, discard_left(d));

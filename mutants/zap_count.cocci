@@ -2,7 +2,7 @@
 @@
 expression E;
 @@
-drop_rmap(...)
+discard_drop_rmap(...)
 {
   <...
 + nr -= large && unmap_mutated(ZAP_COUNT);

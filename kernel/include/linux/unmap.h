@@ -68,10 +68,10 @@ extern struct zap_details unmap_zap_dontneed;
 
 /* For tests: mm/unmap/disturb.c. */
 #ifdef CONFIG_UNMAP_DISTURB
-bool unmap_tables_may_go(void);
+bool unmap_table_may_go(void);
 bool unmap_map_fails(void);
 #else
-#define unmap_tables_may_go()	IS_ENABLED(CONFIG_UNMAP_TABLES)
+#define unmap_table_may_go()	IS_ENABLED(CONFIG_UNMAP_TABLES)
 #define unmap_map_fails()	false
 #endif
 
@@ -88,13 +88,13 @@ bool unmap_is_table(pmd_t *pmd);
 /* Of the table, or the PMD's own. */
 spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml);
 
-void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
-			unsigned long end);
-void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
+void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
 		       unsigned long end);
-void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
-void unmap_tables_sweep_emptied(void);
-void unmap_tables_exit(struct mm_struct *mm);
+void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
+			   unsigned long end);
+void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
+void unmap_sweep_own(void);
+void unmap_kept_exit(struct mm_struct *mm);
 void unmap_flush_and_sweep(void);
 
 /* As pte_offset_map_lock(), for page faults: one branch more if there is a table. */
@@ -146,26 +146,26 @@ static inline spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd,
 	return pte_lockptr(mm, pmd);
 }
 
-static inline void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
-				      unsigned long end)
+static inline void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
+				     unsigned long end)
 {
 }
 
-static inline void unmap_tables_left(struct vm_area_struct *vma,
-				     unsigned long start, unsigned long end)
+static inline void unmap_sweep_vma_range(struct vm_area_struct *vma,
+					 unsigned long start, unsigned long end)
 {
 }
 
-static inline void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte,
-					   unsigned long addr)
+static inline void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte,
+					 unsigned long addr)
 {
 }
 
-static inline void unmap_tables_sweep_emptied(void)
+static inline void unmap_sweep_own(void)
 {
 }
 
-static inline void unmap_tables_exit(struct mm_struct *mm)
+static inline void unmap_kept_exit(struct mm_struct *mm)
 {
 }
 #endif /* CONFIG_UNMAP_TABLES */

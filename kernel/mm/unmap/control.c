@@ -106,7 +106,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 		return -EINVAL;
 	switch_bits(bits);
 	/* What was written down before is due. */
-	unmap_tables_policy_changed();
+	unmap_worker_policy_changed();
 	return len;
 }
 
@@ -130,14 +130,14 @@ static ssize_t max_run_store(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t tables_policy_show(struct kobject *kobj,
 				  struct kobj_attribute *attr, char *buf)
 {
-	return unmap_tables_policy_show(buf);
+	return unmap_policy_show(buf);
 }
 
 static ssize_t tables_policy_store(struct kobject *kobj,
 				   struct kobj_attribute *attr,
 				   const char *buf, size_t len)
 {
-	int err = unmap_tables_policy_store(buf);
+	int err = unmap_policy_store(buf);
 
 	return err ? err : len;
 }

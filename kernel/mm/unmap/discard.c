@@ -17,8 +17,8 @@
 #include "discard.h"
 
 /* What vm_normal_page() says, for what nearly every entry is. */
-static __always_inline struct page *normal_page(const struct discard *d,
-						pte_t pte)
+static __always_inline struct page *discard_normal_page(const struct discard *d,
+							pte_t pte)
 {
 	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
 	    likely(pte_pfn(pte) <= highest_memmap_pfn))
@@ -27,8 +27,8 @@ static __always_inline struct page *normal_page(const struct discard *d,
 }
 
 /* How many entries from here on may map pages of this large folio? */
-static unsigned int run_limit(const struct discard *d, struct folio *folio,
-			      struct page *page)
+static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
+				      struct page *page)
 {
 	unsigned long nr = folio_nr_pages(folio) - folio_page_idx(folio, page);
 
@@ -40,33 +40,33 @@ static unsigned int run_limit(const struct discard *d, struct folio *folio,
  * Entries of a run need not agree in what nobody will ask for again: only that
  * they map the next page, and what userfaultfd and the architecture say of it.
  */
-static pte_t alike_key(pte_t pte)
+static pte_t discard_alike_key(pte_t pte)
 {
 	return pte_wrprotect(pte_mkold(pte_mkclean(pte_clear_soft_dirty(pte))));
 }
 
 /* From page to page. */
-static inline u64 pte_step(pte_t pte)
+static inline u64 discard_pte_step(pte_t pte)
 {
 	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
 }
 
 /* Mostly all bits agree, and one comparison tells. */
-static __always_inline bool is_alike(pte_t pte, pte_t want)
+static __always_inline bool discard_is_alike(pte_t pte, pte_t want)
 {
 	return pte_same(pte, want) ||
-	       unlikely(pte_same(alike_key(pte), alike_key(want)));
+	       unlikely(pte_same(discard_alike_key(pte), discard_alike_key(want)));
 }
 
 /* The same of four, by the bits in which they differ. */
-static __always_inline bool four_alike(const pte_t *ptep, pte_t want, u64 step)
+static __always_inline bool discard_four_alike(const pte_t *ptep, pte_t want, u64 step)
 {
 	pte_t differ;
 
 	if (!UNMAP_ARCH_FOURS)
 		return false;
 	differ = unmap_arch_differ(ptep, want, step);
-	return !pte_val(differ) || unlikely(!pte_val(alike_key(differ)));
+	return !pte_val(differ) || unlikely(!pte_val(discard_alike_key(differ)));
 }
 
 /*
@@ -90,20 +90,20 @@ static __always_inline bool four_alike(const pte_t *ptep, pte_t want, u64 step)
  * "full" is not true: on x86, which alone comes here, it means no more than a plain
  * store, and page_table_check is told.
  */
-static __always_inline void clear_entries(struct discard *d, unsigned int at,
-					  unsigned int nr, bool clear)
+static __always_inline void discard_clear_entries(struct discard *d, unsigned int at,
+						  unsigned int nr, bool clear)
 {
 	if (clear)
 		clear_full_ptes(d->tlb->mm, d->addr + at * PAGE_SIZE, d->ptep + at, nr, 1);
 }
 
 /* A run goes on from entry @nr, by fours: to where?  @want is what the next would be. */
-static __always_inline unsigned int take_fours(struct discard *d, unsigned int nr,
-					       pte_t *want, u64 step,
-					       unsigned int limit, bool clear)
+static __always_inline unsigned int discard_take_fours(struct discard *d, unsigned int nr,
+						       pte_t *want, u64 step,
+						       unsigned int limit, bool clear)
 {
-	while (nr + 4 <= limit && four_alike(d->ptep + nr, *want, step)) {
-		clear_entries(d, nr, 4, clear);
+	while (nr + 4 <= limit && discard_four_alike(d->ptep + nr, *want, step)) {
+		discard_clear_entries(d, nr, 4, clear);
 		*want = __pte(pte_val(*want) + 4 * step);
 		nr += 4;
 	}
@@ -114,61 +114,61 @@ static __always_inline unsigned int take_fours(struct discard *d, unsigned int n
  * The length of the run that begins with @pte, cleared as it is found if @clear.  The
  * first entry is known; each may pass on what it has of its own.
  */
-static __always_inline unsigned int take_run(struct discard *d, pte_t pte,
-					     unsigned int limit, bool clear)
+static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pte,
+						     unsigned int limit, bool clear)
 {
-	u64 step = pte_step(pte);
+	u64 step = discard_pte_step(pte);
 	unsigned int nr = 0;
 	pte_t next;
 
 	if (limit == 1) {
-		clear_entries(d, 0, 1, clear);
+		discard_clear_entries(d, 0, 1, clear);
 		return 1;
 	}
 	for (;;) {
-		nr = take_fours(d, nr, &pte, step, limit, clear);
+		nr = discard_take_fours(d, nr, &pte, step, limit, clear);
 		if (nr == limit)
 			break;
 		next = ptep_get(d->ptep + nr);
-		if (nr && !is_alike(next, pte))
+		if (nr && !discard_is_alike(next, pte))
 			break;
 		pte = __pte(pte_val(next) + step);
-		clear_entries(d, nr++, 1, clear);
+		discard_clear_entries(d, nr++, 1, clear);
 	}
 	return nr;
 }
 
 /* Only look: several entries at a time where the architecture knows of more. */
-static __always_inline unsigned int run_length(struct discard *d, pte_t pte,
-					       struct folio *folio,
-					       unsigned int limit)
+static __always_inline unsigned int discard_run_length(struct discard *d, pte_t pte,
+						       struct folio *folio,
+						       unsigned int limit)
 {
 	if (limit == 1)
 		return 1;
 	if (UNMAP_ARCH_FOURS)
-		return take_run(d, pte, limit, false);
+		return discard_take_run(d, pte, limit, false);
 	return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
 			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
 			       NULL, NULL, NULL);
 }
 
-static __always_inline unsigned int clear_anon(struct discard *d, pte_t pte,
-					       struct folio *folio,
-					       unsigned int limit)
+static __always_inline unsigned int discard_clear_anon(struct discard *d, pte_t pte,
+						       struct folio *folio,
+						       unsigned int limit)
 {
 	unsigned int nr;
 
 	if (IS_ENABLED(CONFIG_UNMAP_PLAIN_CLEAR))
-		return take_run(d, pte, limit, true);
-	nr = run_length(d, pte, folio, limit);
+		return discard_take_run(d, pte, limit, true);
+	nr = discard_run_length(d, pte, folio, limit);
 	clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	return nr;
 }
 
 /* The pages are mapped no more; print_bad_pte() tells of those that never were. */
-static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
-				      struct page *page, unsigned int nr, pte_t pte,
-				      bool anon, bool large)
+static __always_inline void discard_drop_rmap(struct discard *d, struct folio *folio,
+					      struct page *page, unsigned int nr, pte_t pte,
+					      bool anon, bool large)
 {
 	int gone;
 
@@ -191,8 +191,8 @@ static __always_inline void drop_rmap(struct discard *d, struct folio *folio,
  * The gather's part of law 1: the page is freed after the flush.  When there is
  * no room for more, this run is the last.
  */
-static __always_inline void gather(struct discard *d, struct page *page,
-				   unsigned int nr, bool delay_rmap)
+static __always_inline void discard_gather(struct discard *d, struct page *page,
+					   unsigned int nr, bool delay_rmap)
 {
 	if (unlikely(__tlb_remove_folio_pages(d->tlb, page, nr, delay_rmap))) {
 		d->force_flush = true;
@@ -201,7 +201,7 @@ static __always_inline void gather(struct discard *d, struct page *page,
 }
 
 /* Law 1: the entries are gone, and TLBs will forget them, before rmap and references go. */
-static __always_inline void assert_recorded(const struct discard *d, unsigned int nr)
+static __always_inline void discard_assert_recorded(const struct discard *d, unsigned int nr)
 {
 	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep)));
 	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep + nr - 1)));
@@ -209,18 +209,18 @@ static __always_inline void assert_recorded(const struct discard *d, unsigned in
 	VM_WARN_ON_ONCE(d->tlb->end < d->addr + nr * PAGE_SIZE);
 }
 
-static __always_inline void note_cleared(struct discard *d, unsigned int nr,
-					 pte_t pte)
+static __always_inline void discard_note_cleared(struct discard *d, unsigned int nr,
+						 pte_t pte)
 {
 	unmap_arch_check_zapped(d->vma, pte);
 	tlb_remove_tlb_entries(d->tlb, d->ptep, nr, d->addr);
-	assert_recorded(d, nr);
+	discard_assert_recorded(d, nr);
 	if (unlikely(userfaultfd_pte_wp(d->vma, pte)))
 		discard_leave_markers(d, nr, pte);
 }
 
-static __always_inline void count_rss(struct discard *d, int counter,
-				      unsigned int nr)
+static __always_inline void discard_count_rss(struct discard *d, int counter,
+					      unsigned int nr)
 {
 	d->rss[counter] -= nr;
 }
@@ -230,13 +230,13 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
 						 struct page *page,
 						 bool large)
 {
-	unsigned int limit = large ? run_limit(d, folio, page) : 1;
-	unsigned int nr = clear_anon(d, pte, folio, limit);
+	unsigned int limit = large ? discard_run_limit(d, folio, page) : 1;
+	unsigned int nr = discard_clear_anon(d, pte, folio, limit);
 
-	count_rss(d, MM_ANONPAGES, nr);
-	note_cleared(d, nr, pte);
-	drop_rmap(d, folio, page, nr, pte, true, large);
-	gather(d, page, nr, false);
+	discard_count_rss(d, MM_ANONPAGES, nr);
+	discard_note_cleared(d, nr, pte);
+	discard_drop_rmap(d, folio, page, nr, pte, true, large);
+	discard_gather(d, page, nr, false);
 	return nr;
 }
 
@@ -244,7 +244,7 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
  * What was written through these entries may go on being written until the
  * flush: rmap stays until then, so that nobody cleans the folio before.
  */
-static bool pass_on_dirty(struct discard *d, struct folio *folio)
+static bool discard_pass_on_dirty(struct discard *d, struct folio *folio)
 {
 	folio_mark_dirty(folio);
 	if (!tlb_delay_rmap(d->tlb))
@@ -257,19 +257,19 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 				 struct folio *folio, struct page *page)
 {
 	bool large = folio_test_large(folio), delay_rmap = false;
-	unsigned int limit = large ? run_limit(d, folio, page) : 1;
-	unsigned int nr = run_length(d, pte, folio, limit);
+	unsigned int limit = large ? discard_run_limit(d, folio, page) : 1;
+	unsigned int nr = discard_run_length(d, pte, folio, limit);
 
 	pte = unmap_arch_clear(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	if (pte_dirty(pte))
-		delay_rmap = pass_on_dirty(d, folio);
+		delay_rmap = discard_pass_on_dirty(d, folio);
 	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
 		folio_mark_accessed(folio);
-	count_rss(d, mm_counter(folio), nr);
-	note_cleared(d, nr, pte);
+	discard_count_rss(d, mm_counter(folio), nr);
+	discard_note_cleared(d, nr, pte);
 	if (!delay_rmap)
-		drop_rmap(d, folio, page, nr, pte, false, large);
-	gather(d, page, nr, delay_rmap);
+		discard_drop_rmap(d, folio, page, nr, pte, false, large);
+	discard_gather(d, page, nr, delay_rmap);
 	return nr;
 }
 
@@ -279,7 +279,7 @@ static unsigned int discard_special(struct discard *d, pte_t pte)
 	struct mm_struct *mm = d->tlb->mm;
 
 	ptep_get_and_clear_full(mm, d->addr, d->ptep, d->tlb->fullmm);
-	note_cleared(d, 1, pte);
+	discard_note_cleared(d, 1, pte);
 	ksm_might_unmap_zero_page(mm, pte);
 	d->others = true;
 	return 1;
@@ -287,7 +287,7 @@ static unsigned int discard_special(struct discard *d, pte_t pte)
 
 static __always_inline unsigned int discard_present(struct discard *d, pte_t pte)
 {
-	struct page *page = normal_page(d, pte);
+	struct page *page = discard_normal_page(d, pte);
 	struct folio *folio;
 	unsigned int nr;
 
@@ -312,7 +312,7 @@ static __always_inline unsigned int discard_present(struct discard *d, pte_t pte
 }
 
 /* Holes are passed at the speed of memory. */
-static __always_inline unsigned int skip_none(const struct discard *d)
+static __always_inline unsigned int discard_skip_none(const struct discard *d)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
@@ -334,7 +334,7 @@ static void discard_entries(struct discard *d)
 	while (d->addr < d->end) {
 		pte = ptep_get(d->ptep);
 		if (pte_none(pte))
-			nr = skip_none(d);
+			nr = discard_skip_none(d);
 		else if (need_resched())
 			break;
 		else if (pte_present(pte))
@@ -347,7 +347,7 @@ static void discard_entries(struct discard *d)
 }
 
 /* Law 4: all that is gone is accounted before the lock is dropped. */
-static void settle_accounts(struct discard *d)
+static void discard_settle_accounts(struct discard *d)
 {
 	int i;
 
@@ -364,20 +364,20 @@ static void settle_accounts(struct discard *d)
 }
 
 /* The stretch was the whole table, and this one pass has seen or left each entry none. */
-static __always_inline bool emptied_all(const struct discard *d, unsigned long addr)
+static __always_inline bool discard_emptied_all(const struct discard *d, unsigned long addr)
 {
 	return d->addr - addr == PMD_SIZE && !d->remains;
 }
 
 /* The stretch's table may be empty now: one look in nearly all cases. */
-static __always_inline void notice(struct discard *d, pmd_t *pmd, pte_t *start,
-				   unsigned long addr)
+static __always_inline void discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start,
+						 unsigned long addr)
 {
 	pte_t *table = unmap_table_of(start);
 
 	if (!d->tables)
 		return;
-	if (emptied_all(d, addr))
+	if (discard_emptied_all(d, addr))
 		unmap_table_noticed(table);
 	else if (!unmap_table_emptied(table))
 		return;
@@ -410,9 +410,9 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	flush_tlb_batched_pending(mm);
 	arch_enter_lazy_mmu_mode();
 	discard_entries(d);
-	settle_accounts(d);
+	discard_settle_accounts(d);
 	arch_leave_lazy_mmu_mode();
-	notice(d, pmd, start, addr);
+	discard_notice_table(d, pmd, start, addr);
 
 	if (d->force_flush) {
 		tlb_flush_mmu_tlbonly(d->tlb);

@@ -13,7 +13,7 @@
 #include "discard.h"
 
 /* Device memory and exclusive entries hold a reference, and rmap the former. */
-static bool drop_device_page(struct discard *d, swp_entry_t entry)
+static bool discard_device_page(struct discard *d, swp_entry_t entry)
 {
 	struct page *page = pfn_swap_entry_to_page(entry);
 	struct folio *folio = page_folio(page);
@@ -30,7 +30,7 @@ static bool drop_device_page(struct discard *d, swp_entry_t entry)
 }
 
 /* The page is migrated meanwhile: its rmap is gone already. */
-static bool drop_migrating(struct discard *d, swp_entry_t entry)
+static bool discard_migrating(struct discard *d, swp_entry_t entry)
 {
 	struct folio *folio = pfn_swap_entry_folio(entry);
 
@@ -41,7 +41,7 @@ static bool drop_migrating(struct discard *d, swp_entry_t entry)
 }
 
 /* How many equal entries follow: markers know of no place. */
-static unsigned int equal_entries(const struct discard *d, pte_t pte)
+static unsigned int discard_equal_entries(const struct discard *d, pte_t pte)
 {
 	unsigned int nr = 1, left = discard_left(d);
 
@@ -54,7 +54,7 @@ static unsigned int equal_entries(const struct discard *d, pte_t pte)
  * How many entries follow, of consecutive places charged to the same memcg: they
  * are freed, and uncharged, together.
  */
-static unsigned int swap_run(const struct discard *d, pte_t pte)
+static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 {
 	swp_entry_t entry = pte_to_swp_entry(pte);
 	unsigned int left = discard_left(d);
@@ -74,7 +74,7 @@ static unsigned int swap_run(const struct discard *d, pte_t pte)
 }
 
 /* Genuine swap entries are private memory. */
-static bool drop_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
+static bool discard_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 {
 	if (!discard_private(d))
 		return false;
@@ -83,26 +83,26 @@ static bool drop_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 	return true;
 }
 
-static bool is_device_page(swp_entry_t entry)
+static bool discard_is_device_page(swp_entry_t entry)
 {
 	return is_device_private_entry(entry) || is_device_exclusive_entry(entry);
 }
 
 /* Whether entries go; @nr of them are like the first. */
-static bool drop(struct discard *d, pte_t pte, unsigned int *nr)
+static bool discard_drop(struct discard *d, pte_t pte, unsigned int *nr)
 {
 	swp_entry_t entry = pte_to_swp_entry(pte);
 
 	if (!non_swap_entry(entry)) {
-		*nr = swap_run(d, pte);
-		return drop_swap(d, entry, *nr);
+		*nr = discard_swap_run(d, pte);
+		return discard_swap(d, entry, *nr);
 	}
-	if (is_device_page(entry))
-		return drop_device_page(d, entry);
+	if (discard_is_device_page(entry))
+		return discard_device_page(d, entry);
 	if (is_migration_entry(entry))
-		return drop_migrating(d, entry);
+		return discard_migrating(d, entry);
 	if (pte_marker_entry_uffd_wp(entry)) {
-		*nr = equal_entries(d, pte);
+		*nr = discard_equal_entries(d, pte);
 		return discard_markers(d);
 	}
 	if (is_hwpoison_entry(entry) || is_poisoned_swp_entry(entry))
@@ -124,7 +124,7 @@ unsigned int discard_nonpresent(struct discard *d, pte_t pte)
 	unsigned int nr = 1;
 
 	d->others = true;
-	if (!drop(d, pte, &nr)) {
+	if (!discard_drop(d, pte, &nr)) {
 		d->remains = true;
 		return nr;
 	}

@@ -9,7 +9,7 @@
 #include "discard.h"
 
 /* Some pages of an anonymous folio are mapped no more, others are. */
-static void note_partly_mapped(struct folio *folio)
+static void discard_note_partly_mapped(struct folio *folio)
 {
 	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio))
 		deferred_split_folio(folio, true);
@@ -41,7 +41,7 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 	if (left >= ENTIRELY_MAPPED)
 		return 0;
 	if (left)
-		note_partly_mapped(folio);
+		discard_note_partly_mapped(folio);
 	return last;
 }
 

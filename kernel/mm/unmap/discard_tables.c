@@ -17,7 +17,7 @@ struct zap_details unmap_zap_dontneed = {
 	.zap_flags = UNMAP_ZAP_MMAP_LOCKED,
 };
 
-static bool zap_flag(const struct zap_details *details, zap_flags_t flag)
+static bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag)
 {
 	return details && details->zap_flags & flag;
 }
@@ -28,19 +28,19 @@ static bool zap_flag(const struct zap_details *details, zap_flags_t flag)
  * free_pgtables() comes after us, as it does after munmap() for all tables but those at
  * the edges, which neighbours may need.
  */
-static enum discard_wanted wanted_tables(const struct discard *d)
+static enum discard_wanted discard_wanted_tables(const struct discard *d)
 {
 	if (!d->details || !unmap_tables_enabled() || d->tlb->fullmm)
 		return WANT_NO_TABLES;
-	if (zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED)) {
+	if (discard_zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED)) {
 		lockdep_assert_held(&d->tlb->mm->mmap_lock);
 		return WANT_ALL_TABLES;
 	}
-	if (zap_flag(d->details, ZAP_FLAG_UNMAP)) {
+	if (discard_zap_flag(d->details, ZAP_FLAG_UNMAP)) {
 		lockdep_assert_held(&d->tlb->mm->mmap_lock);
 		return WANT_EDGES;
 	}
-	if (!zap_flag(d->details, UNMAP_ZAP_RMAP_LOCKED))
+	if (!discard_zap_flag(d->details, UNMAP_ZAP_RMAP_LOCKED))
 		return WANT_NO_TABLES;
 	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
 	return WANT_CLEARED;
@@ -50,10 +50,10 @@ static enum discard_wanted wanted_tables(const struct discard *d)
  * One MADV_DONTNEED takes all that the PMD at @addr stands for, up to @end: what is touched
  * there next may be huge (law 11).
  */
-static bool takes_all(const struct discard *d, unsigned long addr, unsigned long end)
+static bool discard_takes_all(const struct discard *d, unsigned long addr, unsigned long end)
 {
 	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
-	       zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED);
+	       discard_zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED);
 }
 
 /**
@@ -76,17 +76,17 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 	if (d->wanted == WANT_EDGES &&
 	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
 		return;
-	unmap_tables_note(d->tables, pmd, addr);
-	if (takes_all(d, addr, d->end))
-		unmap_tables_note_whole(d->tables, addr);
+	unmap_batch_note(d->tables, pmd, addr);
+	if (discard_takes_all(d, addr, d->end))
+		unmap_batch_note_whole(d->tables, addr);
 }
 
 /*
  * Who removes a huge page's entry may not have removed its rmap yet: for truncation
  * it must not look as if nothing had been mapped.
  */
-static void wait_for_huge(const struct discard *d, pmd_t *pmd,
-			  unsigned long addr, unsigned long next)
+static void discard_wait_for_huge(const struct discard *d, pmd_t *pmd,
+				  unsigned long addr, unsigned long next)
 {
 	const struct zap_details *details = d->details;
 
@@ -107,8 +107,8 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 }
 
 /* Whether there is a table whose entries are to be looked at. */
-static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
-		      unsigned long next)
+static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
+			      unsigned long next)
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
@@ -116,8 +116,8 @@ static bool has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 		if (discard_huge(d, pmd, addr, next))
 			return false;
 	} else if (pmd_none(pmdval)) {
-		wait_for_huge(d, pmd, addr, next);
-		if (takes_all(d, addr, next))
+		discard_wait_for_huge(d, pmd, addr, next);
+		if (discard_takes_all(d, addr, next))
 			unmap_pmd_forget(d->tlb->mm, pmd);
 	}
 	return !pmd_none(pmdp_get_lockless(pmd));
@@ -131,7 +131,7 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 	d->tables = NULL;
 	if (d->wanted != WANT_NO_TABLES &&
 	    (d->wanted != WANT_EDGES || next - addr < PMD_SIZE)) {
-		unmap_tables_room(batch, addr);
+		unmap_batch_make_room(batch, addr);
 		d->tables = batch;
 	}
 	discard_begin(d, addr, next);
@@ -168,12 +168,12 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.vma = vma;
 	d.details = details;
 	d.start = addr;
-	unmap_tables_begin(&batch, vma, tlb);
-	d.wanted = wanted_tables(&d);
+	unmap_batch_begin(&batch, vma, tlb);
+	d.wanted = discard_wanted_tables(&d);
 	batch.mmap_locked = d.wanted != WANT_CLEARED;
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
-		if (has_table(&d, pmd, addr, next))
+		if (discard_has_table(&d, pmd, addr, next))
 			addr = discard_table(&d, &batch, pmd, addr, next);
 		else
 			addr = next;
@@ -181,6 +181,6 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 			pmd++;
 		cond_resched();
 	}
-	unmap_tables_settle(&batch);
+	unmap_batch_settle(&batch);
 	return addr;
 }

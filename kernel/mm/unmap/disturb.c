@@ -45,11 +45,11 @@ bool unmap_map_fails(void)
 }
 
 /**
- * unmap_tables_may_go - can a page table that was seen in a PMD be gone by now?
+ * unmap_table_may_go - can a page table that was seen in a PMD be gone by now?
  *
  * For stock code between two reads of a PMD: the window is here.
  */
-bool unmap_tables_may_go(void)
+bool unmap_table_may_go(void)
 {
 	unmap_window();
 	return IS_ENABLED(CONFIG_UNMAP_TABLES);

@@ -26,7 +26,7 @@ enum evict_step {
 };
 
 /* A folio in a mlocked VMA stays, and the mlock it missed is made up for. */
-static bool held_by_mlock(struct unmap_op *op)
+static bool evict_held_by_mlock(struct unmap_op *op)
 {
 	if ((op->flags & TTU_IGNORE_MLOCK) || !(op->vma->vm_flags & VM_LOCKED))
 		return false;
@@ -36,8 +36,8 @@ static bool held_by_mlock(struct unmap_op *op)
 }
 
 /* Drops the page-table lock; the walk starts again on the entries. */
-static enum evict_step split_pmd(struct unmap_op *op,
-				 struct page_vma_mapped_walk *pvmw)
+static enum evict_step evict_split_pmd(struct unmap_op *op,
+				       struct page_vma_mapped_walk *pvmw)
 {
 	VM_WARN_ON_ONCE_FOLIO(!(op->flags & TTU_SPLIT_HUGE_PMD), op->folio);
 	if (!(op->flags & TTU_SPLIT_HUGE_PMD))
@@ -50,7 +50,7 @@ static enum evict_step split_pmd(struct unmap_op *op,
 	return EVICT_NEXT;
 }
 
-static unsigned long mapped_pfn(pte_t pte)
+static unsigned long evict_mapped_pfn(pte_t pte)
 {
 	if (likely(pte_present(pte)))
 		return pte_pfn(pte);
@@ -58,7 +58,7 @@ static unsigned long mapped_pfn(pte_t pte)
 }
 
 /* The run that begins where the walk stands. */
-static void find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	struct pte_run *run = &op->run;
 
@@ -66,7 +66,7 @@ static void find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 	run->addr = pvmw->address;
 	run->pte = ptep_get(pvmw->pte);
 	run->page = folio_page(op->folio,
-			       mapped_pfn(run->pte) - folio_pfn(op->folio));
+			       evict_mapped_pfn(run->pte) - folio_pfn(op->folio));
 	run->noted = false;
 	unmap_run_find(op);
 }
@@ -75,14 +75,14 @@ static void find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
  * Leave the walk at the run's last entry: its next step goes to the entry
  * after, and notices the end of a table or of the VMA as ever.
  */
-static void walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
+static void evict_walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
 {
 	pvmw->pte += nr - 1;
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
 /* Runs are one page long where poison counts. */
-static bool is_poisoned(const struct unmap_op *op)
+static bool evict_is_poisoned(const struct unmap_op *op)
 {
 	return unlikely(op->flags & TTU_HWPOISON) && PageHWPoison(op->run.page);
 }
@@ -95,7 +95,7 @@ static bool is_poisoned(const struct unmap_op *op)
  * Only clearing an entry tells, so that a run's entries may differ in it, and
  * what is known is the first one's.  Keeping pages that could go is safe.
  */
-static bool is_unused(const struct unmap_op *op)
+static bool evict_is_unused(const struct unmap_op *op)
 {
 	pte_t pte = op->run.pte;
 
@@ -110,11 +110,11 @@ static bool evict_unused(struct unmap_op *op)
 }
 
 /* What is left behind?  One decision per run. */
-static bool leave(struct unmap_op *op)
+static bool evict_leave(struct unmap_op *op)
 {
-	if (is_poisoned(op))
+	if (evict_is_poisoned(op))
 		return unmap_evict_poison(op);
-	if (is_unused(op))
+	if (evict_is_unused(op))
 		return evict_unused(op);
 	if (!folio_test_anon(op->folio))
 		return unmap_evict_file(op);
@@ -127,14 +127,14 @@ static bool leave(struct unmap_op *op)
  * Anonymous memory is dirty or not, and the folio lock keeps it so; of a file's
  * folio some blocks may be clean.
  */
-static void pass_on_dirty(struct folio *folio)
+static void evict_pass_on_dirty(struct folio *folio)
 {
 	if (!folio_test_anon(folio) || !folio_test_dirty(folio))
 		folio_mark_dirty(folio);
 }
 
 /* Mostly one look tells, at what lies beside: at what was left, or at what follows. */
-static bool in_use_nearby(const struct pte_run *run)
+static bool evict_in_use_nearby(const struct pte_run *run)
 {
 	pte_t *next = run->ptep + run->nr;
 
@@ -143,12 +143,12 @@ static bool in_use_nearby(const struct pte_run *run)
 }
 
 /* Reclaim's flush is still to come: the table can go after that. */
-static __always_inline void notice(const struct unmap_op *op)
+static __always_inline void evict_notice_table(const struct unmap_op *op)
 {
-	if (!unmap_tables_enabled() || likely(in_use_nearby(&op->run)))
+	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run)))
 		return;
 	if (unmap_table_emptied(unmap_table_of(op->run.ptep)))
-		unmap_tables_evicted(op->vma->vm_mm, op->run.addr);
+		unmap_kept_evicted(op->vma->vm_mm, op->run.addr);
 }
 
 /* One step of the walk, with the page-table lock held (see pvmw->ptl). */
@@ -156,21 +156,21 @@ static enum evict_step evict_step(struct unmap_op *op,
 				  struct page_vma_mapped_walk *pvmw)
 {
 	lockdep_assert_held(pvmw->ptl);
-	if (held_by_mlock(op))
+	if (evict_held_by_mlock(op))
 		return EVICT_FAILED;
 	if (unlikely(!pvmw->pte))
-		return split_pmd(op, pvmw);
+		return evict_split_pmd(op, pvmw);
 
-	find_run(op, pvmw);
+	evict_find_run(op, pvmw);
 	unmap_run_clear(op);
 	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
-		pass_on_dirty(op->folio);
-	if (!leave(op))
+		evict_pass_on_dirty(op->folio);
+	if (!evict_leave(op))
 		return EVICT_FAILED;
-	notice(op);
+	evict_notice_table(op);
 	if (op->run.nr == folio_nr_pages(op->folio))
 		return EVICT_DONE;
-	walk_past(pvmw, op->run.nr);
+	evict_walk_past(pvmw, op->run.nr);
 	return EVICT_NEXT;
 }
 
@@ -201,7 +201,7 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	struct unmap_op op __uninitialized;
 	bool gone;
 
-	/* The rest is find_run()'s: clearing it would be felt (law 9). */
+	/* The rest is evict_find_run()'s: clearing it would be felt (law 9). */
 	op.folio = folio;
 	op.vma = vma;
 	op.flags = (enum ttu_flags)(long)arg;

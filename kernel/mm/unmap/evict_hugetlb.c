@@ -28,8 +28,8 @@ enum unshare {
  * The caller of try_to_unmap() holds i_mmap_rwsem for write.  The VMA's lock
  * comes before that in the order, so it can only be tried.
  */
-static enum unshare unshare_table(struct unmap_op *op, unsigned long address,
-				  pte_t *ptep)
+static enum unshare hugetlb_unshare_table(struct unmap_op *op, unsigned long address,
+					  pte_t *ptep)
 {
 	struct vm_area_struct *vma = op->vma;
 	struct mmu_gather tlb;
@@ -48,7 +48,7 @@ static enum unshare unshare_table(struct unmap_op *op, unsigned long address,
 }
 
 /* With the huge page-table lock held. */
-static void evict_entry(struct unmap_op *op, unsigned long address, pte_t *ptep)
+static void hugetlb_evict_entry(struct unmap_op *op, unsigned long address, pte_t *ptep)
 {
 	struct vm_area_struct *vma = op->vma;
 	struct folio *folio = op->folio;
@@ -68,7 +68,7 @@ static void evict_entry(struct unmap_op *op, unsigned long address, pte_t *ptep)
 }
 
 /* False: the folio stays. */
-static bool evict_one(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+static bool hugetlb_evict_one(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	enum unshare unshare = UNSHARE_NONE;
 
@@ -78,9 +78,9 @@ static bool evict_one(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 			 !(op->flags & TTU_HWPOISON)))
 		return false;
 	if (!folio_test_anon(op->folio))
-		unshare = unshare_table(op, pvmw->address, pvmw->pte);
+		unshare = hugetlb_unshare_table(op, pvmw->address, pvmw->pte);
 	if (unshare == UNSHARE_NONE)
-		evict_entry(op, pvmw->address, pvmw->pte);
+		hugetlb_evict_entry(op, pvmw->address, pvmw->pte);
 	return unshare != UNSHARE_BUSY;
 }
 
@@ -112,7 +112,7 @@ bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	mmu_notifier_invalidate_range_start(&range);
 	if (page_vma_mapped_walk(&pvmw)) {
 		flush_cache_range(vma, range.start, range.end);
-		gone = evict_one(&op, &pvmw);
+		gone = hugetlb_evict_one(&op, &pvmw);
 		page_vma_mapped_walk_done(&pvmw);
 	}
 	mmu_notifier_invalidate_range_end(&range);

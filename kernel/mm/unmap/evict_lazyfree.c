@@ -15,7 +15,7 @@ enum lazyfree_verdict {
 };
 
 /* A VM_DROPPABLE mapping may lose its pages even if they were written. */
-static bool dirty_counts(const struct unmap_op *op)
+static bool lazyfree_dirty_counts(const struct unmap_op *op)
 {
 	return !(op->vma->vm_flags & VM_DROPPABLE);
 }
@@ -35,7 +35,7 @@ static bool dirty_counts(const struct unmap_op *op)
  * The references that must be there: the caller's, and one for each mapping.  That the
  * entries are gone is asserted; that nobody else reads in another order cannot be.
  */
-static enum lazyfree_verdict judge(const struct unmap_op *op)
+static enum lazyfree_verdict lazyfree_judge(const struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	int refs, mappings;
@@ -46,7 +46,7 @@ static enum lazyfree_verdict judge(const struct unmap_op *op)
 	mappings = folio_mapcount(folio);
 	smp_rmb(); /* pairs with dirty set before the reference is dropped */
 
-	if (folio_test_dirty(folio) && dirty_counts(op))
+	if (folio_test_dirty(folio) && lazyfree_dirty_counts(op))
 		return LAZYFREE_REDIRTIED;
 	if (refs != 1 + mappings)
 		return LAZYFREE_BUSY;
@@ -54,10 +54,10 @@ static enum lazyfree_verdict judge(const struct unmap_op *op)
 }
 
 /*
- * VM_DROPPABLE folios never become swap-backed; dirty_counts() sees to it
+ * VM_DROPPABLE folios never become swap-backed; lazyfree_dirty_counts() sees to it
  * for those that were dirtied.
  */
-static bool keeps_content(enum lazyfree_verdict verdict)
+static bool lazyfree_keeps_content(enum lazyfree_verdict verdict)
 {
 	return verdict == LAZYFREE_REDIRTIED;
 }
@@ -76,13 +76,13 @@ bool unmap_evict_lazyfree(struct unmap_op *op)
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
-	verdict = judge(op);
+	verdict = lazyfree_judge(op);
 	if (verdict == LAZYFREE_DROP) {
 		unmap_run_retire(op, MM_ANONPAGES);
 		return true;
 	}
 	unmap_run_put_back(op);
-	if (keeps_content(verdict))
+	if (lazyfree_keeps_content(verdict))
 		folio_set_swapbacked(op->folio);
 	return false;
 }

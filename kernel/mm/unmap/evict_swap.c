@@ -21,7 +21,7 @@
  * all pages were cleared and the barrier that GUP-fast expects.  What is true
  * of the first page then is true of all, and the others only lose the mark.
  */
-static bool give_up_exclusive(struct unmap_op *op)
+static bool swap_give_up_exclusive(struct unmap_op *op)
 {
 	struct page *page = op->run.page;
 	unsigned int i;
@@ -37,7 +37,7 @@ static bool give_up_exclusive(struct unmap_op *op)
 }
 
 /* Architectures that keep something beside a page's entry take runs of one. */
-static bool arch_agrees(struct unmap_op *op)
+static bool swap_arch_agrees(struct unmap_op *op)
 {
 	struct vm_area_struct *vma = op->vma;
 
@@ -45,7 +45,7 @@ static bool arch_agrees(struct unmap_op *op)
 }
 
 /* swapoff looks for swap entries in the processes of this list. */
-static void join_mmlist(struct mm_struct *mm)
+static void swap_join_mmlist(struct mm_struct *mm)
 {
 	if (likely(!list_empty(&mm->mmlist)))
 		return;
@@ -56,7 +56,7 @@ static void join_mmlist(struct mm_struct *mm)
 }
 
 /* What an entry remembers beside the place; all entries of a run agree in it. */
-static pte_t add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
+static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 {
 	bool present = pte_present(pte);
 
@@ -69,7 +69,7 @@ static pte_t add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 	return swp_pte;
 }
 
-static void leave_swap_entries(struct unmap_op *op, swp_entry_t entry,
+static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
 			       bool exclusive)
 {
 	unsigned long type = swp_type(entry), offset = swp_offset(entry);
@@ -78,7 +78,7 @@ static void leave_swap_entries(struct unmap_op *op, swp_entry_t entry,
 	pte_t *ptep = op->run.ptep;
 	unsigned int i, nr = op->run.nr;
 	pte_t pte = swp_entry_to_pte(entry);
-	u64 marks = pte_val(pte) ^ pte_val(add_marks(pte, op->run.pte, exclusive));
+	u64 marks = pte_val(pte) ^ pte_val(swap_add_marks(pte, op->run.pte, exclusive));
 
 	/* Marks are single bits, next to the place or above it. */
 	for (i = 0; i < nr; i++) {
@@ -88,7 +88,7 @@ static void leave_swap_entries(struct unmap_op *op, swp_entry_t entry,
 	}
 }
 
-static bool take_references(const struct unmap_op *op, swp_entry_t entry)
+static bool swap_take_references(const struct unmap_op *op, swp_entry_t entry)
 {
 	if (op->run.nr == 1)
 		return swap_duplicate(entry) >= 0;
@@ -96,18 +96,18 @@ static bool take_references(const struct unmap_op *op, swp_entry_t entry)
 }
 
 /* All that can fail; false leaves everything as it was. */
-static bool prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
+static bool swap_prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
 {
-	if (!take_references(op, entry))
+	if (!swap_take_references(op, entry))
 		return false;
-	if (arch_agrees(op) && (!exclusive || give_up_exclusive(op)))
+	if (swap_arch_agrees(op) && (!exclusive || swap_give_up_exclusive(op)))
 		return true;
 	swap_free_nr(entry, op->run.nr);
 	return false;
 }
 
 /* Law 6: what the pages lose, their entries have. */
-static void assert_exclusive_kept(const struct unmap_op *op, bool exclusive)
+static void swap_assert_exclusive_kept(const struct unmap_op *op, bool exclusive)
 {
 	const struct pte_run *run = &op->run;
 	unsigned int last = run->nr - 1;
@@ -139,12 +139,12 @@ bool unmap_evict_swap(struct unmap_op *op)
 	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
 		goto put_back;
 	entry.val += folio_page_idx(folio, page);
-	if (!prepare(op, entry, exclusive))
+	if (!swap_prepare(op, entry, exclusive))
 		goto put_back;
 
-	join_mmlist(op->vma->vm_mm);
-	leave_swap_entries(op, entry, exclusive);
-	assert_exclusive_kept(op, exclusive);
+	swap_join_mmlist(op->vma->vm_mm);
+	swap_leave_entries(op, entry, exclusive);
+	swap_assert_exclusive_kept(op, exclusive);
 	add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
 	unmap_run_retire(op, MM_ANONPAGES);
 	return true;

@@ -13,7 +13,7 @@
 #include "run.h"
 
 /* Law 2. */
-static void assert_bounds(const struct unmap_op *op)
+static void run_assert_bounds(const struct unmap_op *op)
 {
 	const struct pte_run *run = &op->run;
 	unsigned long last = unmap_run_end(run) - 1;
@@ -33,7 +33,7 @@ static void assert_bounds(const struct unmap_op *op)
  * again to set dirty).  One that was dirty is recorded as such, and reclaim
  * flushes before it starts writing.
  */
-static void note_flush(struct unmap_op *op)
+static void run_note_flush(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 
@@ -43,7 +43,7 @@ static void note_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
-static void flush_now(const struct unmap_op *op)
+static void run_flush_now(const struct unmap_op *op)
 {
 	if (!pte_accessible(op->vma->vm_mm, op->run.pte))
 		return;
@@ -56,7 +56,7 @@ static void flush_now(const struct unmap_op *op)
  * operation where they need not be deferred: s390 has an instruction for
  * both, others flush caches in between.
  */
-static void clear_one(struct unmap_op *op, bool defer)
+static void run_clear_one(struct unmap_op *op, bool defer)
 {
 	struct pte_run *run = &op->run;
 	struct vm_area_struct *vma = op->vma;
@@ -64,7 +64,7 @@ static void clear_one(struct unmap_op *op, bool defer)
 	flush_cache_page(vma, run->addr, pte_pfn(run->pte));
 	if (defer) {
 		run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
-		note_flush(op);
+		run_note_flush(op);
 		return;
 	}
 	run->pte = ptep_clear_flush(vma, run->addr, run->ptep);
@@ -77,13 +77,13 @@ static void clear_one(struct unmap_op *op, bool defer)
  * cheaper, as it is for ranges of more than a few pages, unless they are dirty:
  * reclaim flushes before each folio that it writes.
  */
-static bool worth_deferring(const struct unmap_op *op)
+static bool run_worth_deferring(const struct unmap_op *op)
 {
 	return UNMAP_ARCH_ONE_FLUSH && (op->flags & TTU_BATCH_FLUSH) &&
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
-static void clear_many(struct unmap_op *op, bool defer)
+static void run_clear_many(struct unmap_op *op, bool defer)
 {
 	struct pte_run *run = &op->run;
 	pte_t first = run->pte;
@@ -97,10 +97,10 @@ static void clear_many(struct unmap_op *op, bool defer)
 	 */
 	if (!pte_soft_dirty(first))
 		run->pte = pte_clear_soft_dirty(run->pte);
-	if (defer || worth_deferring(op))
-		note_flush(op);
+	if (defer || run_worth_deferring(op))
+		run_note_flush(op);
 	else
-		flush_now(op);
+		run_flush_now(op);
 }
 
 /**
@@ -118,11 +118,11 @@ void unmap_run_clear(struct unmap_op *op)
 	struct mm_struct *mm = op->vma->vm_mm;
 	struct pte_run *run = &op->run;
 
-	assert_bounds(op);
+	run_assert_bounds(op);
 	if (unlikely(!pte_present(run->pte)))
 		pte_clear(mm, run->addr, run->ptep);
 	else if (run->nr == 1)
-		clear_one(op, should_defer_flush(mm, op->flags));
+		run_clear_one(op, should_defer_flush(mm, op->flags));
 	else
-		clear_many(op, should_defer_flush(mm, op->flags));
+		run_clear_many(op, should_defer_flush(mm, op->flags));
 }

@@ -19,7 +19,7 @@
  *    written out or freed while a TLB can still reach it: reclaim flushes
  *    what was deferred before it does either.  unmap_run_clear() does the
  *    first two together; unmap_run_retire() asserts that the entries are gone.
- *    What is discarded waits in the mmu_gather for its flush: note_cleared() asserts
+ *    What is discarded waits in the mmu_gather for its flush: discard_note_cleared() asserts
  *    that the entries are gone and recorded there, before anything else goes.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
@@ -35,7 +35,7 @@
  *    accounted (rss, rmap, references) before the failure is returned.
  *    Holds by construction: unmap_run_retire() does all of it for one run,
  *    and no run starts before the last one was retired or put back.  When
- *    discarding, settle_accounts() does it for all before the lock is dropped, and
+ *    discarding, discard_settle_accounts() does it for all before the lock is dropped, and
  *    asserts that nothing is owed where it has nothing to do.  Tested by accounting,
  *    discard -t statistics, and each process that ends with counters to be zero.
  *
@@ -54,12 +54,12 @@
  *    least), the PMD lock and its own lock held, after all of its entries were seen
  *    none inside the last two; page-walk caches are flushed before the PMD lock is
  *    dropped; it is freed after an RCU grace period, never with a broadcast for it
- *    alone.  See table.c; lock_mmap() and lock_and_unhook() assert the locks,
+ *    alone.  See table.c; batch_lock_mmap() and table_lock_and_unhook() assert the locks,
  *    and discard_tables.c that a caller holds the lock it says it holds.
  *
  * 8. Readers.  Whoever maps a table without its lock looks at the PMD again after
  *    taking the lock, or can tell by an entry that was in use.  See table_readers.c;
- *    free_chain() asserts that nothing was put into a table that is gone.
+ *    table_free_rcu() asserts that nothing was put into a table that is gone.
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second look at the
  *    table once the only entry is gone, which is worth more than the two

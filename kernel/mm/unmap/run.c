@@ -26,7 +26,7 @@ static inline pte_t run_key(pte_t pte)
  * Where the table or the VMA ends, whichever is first.  pmd_addr_end() would
  * not do: with a folded PMD it knows of no table.
  */
-static unsigned long table_end(unsigned long addr, struct vm_area_struct *vma)
+static unsigned long run_table_end(unsigned long addr, struct vm_area_struct *vma)
 {
 	return min(addr | ~PMD_MASK, vma->vm_end - 1) + 1;
 }
@@ -47,13 +47,13 @@ static unsigned int run_limit(const struct unmap_op *op)
 	/* Poison is a matter of single pages. */
 	if (UNMAP_ARCH_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
 		return 1;
-	nr = min(nr, (table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
+	nr = min(nr, (run_table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
 /* Law 6: how many pages from here on are as exclusive as the run's first? */
-static unsigned int exclusive_alike(const struct page *page, unsigned int nr,
-				    bool exclusive)
+static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr,
+					bool exclusive)
 {
 	unsigned int i = 0;
 
@@ -63,8 +63,8 @@ static unsigned int exclusive_alike(const struct page *page, unsigned int nr,
 }
 
 /* How many of @left entries continue a run with @want, and @page to the next, in fours? */
-static __always_inline unsigned int fours_alike(const pte_t *ptep, pte_t want, u64 page,
-						unsigned int left)
+static __always_inline unsigned int run_fours_alike(const pte_t *ptep, pte_t want, u64 page,
+						    unsigned int left)
 {
 	unsigned int nr = 0;
 
@@ -77,10 +77,10 @@ static __always_inline unsigned int fours_alike(const pte_t *ptep, pte_t want, u
 }
 
 /* How many do?  0, or as many as go together, which may be more than are left. */
-static __always_inline unsigned int alike(pte_t *ptep, pte_t want, u64 page,
-					  unsigned int left)
+static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
+					      unsigned int left)
 {
-	unsigned int nr = fours_alike(ptep, want, page, left);
+	unsigned int nr = run_fours_alike(ptep, want, page, left);
 	pte_t pte;
 
 	if (nr)
@@ -90,7 +90,7 @@ static __always_inline unsigned int alike(pte_t *ptep, pte_t want, u64 page,
 }
 
 /* Where pages are looked at, too, runs may be short: four entries at a time. */
-static __always_inline unsigned int ahead(unsigned int left, bool swap)
+static __always_inline unsigned int run_ahead(unsigned int left, bool swap)
 {
 	return swap ? min(left, 4U) : left;
 }
@@ -100,8 +100,8 @@ static __always_inline unsigned int ahead(unsigned int left, bool swap)
  * runs of large folios stay cheap.  The first needs none: it is the run's own.  Counts
  * to @limit at most, rounded up to what the architecture says goes together.
  */
-static __always_inline unsigned int count_alike(const struct unmap_op *op,
-						unsigned int limit, bool swap)
+static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
+						    unsigned int limit, bool swap)
 {
 	const struct pte_run *run = &op->run;
 	bool exclusive = swap && compat_anon_exclusive(run->page);
@@ -110,15 +110,15 @@ static __always_inline unsigned int count_alike(const struct unmap_op *op,
 	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
 	unsigned int nr = 0, step, same;
 
-	step = fours_alike(run->ptep, want, page, ahead(limit, swap));
+	step = run_fours_alike(run->ptep, want, page, run_ahead(limit, swap));
 	step = step ?: pte_batch_hint(run->ptep, run->pte);
 	do {
-		same = swap ? exclusive_alike(run->page + nr, step, exclusive) : step;
+		same = swap ? run_exclusive_alike(run->page + nr, step, exclusive) : step;
 		nr += same;
 		if (same < step || nr >= limit)
 			break;
 		want = __pte(pte_val(want) + step * page);
-		step = alike(run->ptep + nr, want, page, ahead(limit - nr, swap));
+		step = run_alike(run->ptep + nr, want, page, run_ahead(limit - nr, swap));
 	} while (step);
 	return nr;
 }
@@ -139,8 +139,8 @@ unsigned int unmap_run_length(struct unmap_op *op)
 	bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio);
 
 	if (swap)
-		return min(limit, count_alike(op, limit, true));
-	return min(limit, count_alike(op, limit, false));
+		return min(limit, run_count_alike(op, limit, true));
+	return min(limit, run_count_alike(op, limit, false));
 }
 
 /**

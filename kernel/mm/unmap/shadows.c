@@ -13,7 +13,7 @@
 #include "internal.h"
 
 /* One store clears so many slots: a power of two, aligned, less than a node. */
-static unsigned int store_order(unsigned long index, unsigned long nr)
+static unsigned int shadows_store_order(unsigned long index, unsigned long nr)
 {
 	unsigned int order = min_t(unsigned int, ilog2(nr), XA_CHUNK_SHIFT - 1);
 
@@ -21,7 +21,7 @@ static unsigned int store_order(unsigned long index, unsigned long nr)
 }
 
 /* A page that is in the swap cache, or on its way there, must stay. */
-static bool only_shadows(struct xa_state *xas, unsigned long last)
+static bool shadows_only(struct xa_state *xas, unsigned long last)
 {
 	void *old = xas_load(xas);
 
@@ -34,19 +34,19 @@ static bool only_shadows(struct xa_state *xas, unsigned long last)
 	return false;
 }
 
-static void erase(struct xa_state *xas, unsigned long index, unsigned long nr)
+static void shadows_erase(struct xa_state *xas, unsigned long index, unsigned long nr)
 {
 	unsigned int order;
 
 	for (; nr; index += 1UL << order, nr -= 1UL << order) {
-		order = store_order(index, nr);
+		order = shadows_store_order(index, nr);
 		xas_set_order(xas, index, order);
 		xas_store(xas, NULL);
 	}
 }
 
 /* All of the range lies in one of the address spaces that a device is cut into. */
-static bool clear_shadows(swp_entry_t entry, unsigned long nr)
+static bool shadows_clear(swp_entry_t entry, unsigned long nr)
 {
 	struct address_space *mapping = swap_address_space(entry);
 	unsigned long index = swap_cache_index(entry);
@@ -55,9 +55,9 @@ static bool clear_shadows(swp_entry_t entry, unsigned long nr)
 
 	xas_set_update(&xas, workingset_update_node);
 	xa_lock_irq(&mapping->i_pages);
-	done = only_shadows(&xas, index + nr - 1);
+	done = shadows_only(&xas, index + nr - 1);
 	if (done)
-		erase(&xas, index, nr);
+		shadows_erase(&xas, index, nr);
 	xa_unlock_irq(&mapping->i_pages);
 	return done;
 }
@@ -76,7 +76,7 @@ void clear_shadow_from_swap_cache(int type, unsigned long begin,
 	if (unmap_enabled(UNMAP_BIT_DISCARD) &&
 	    IS_ENABLED(CONFIG_XARRAY_MULTI) && begin < end &&
 	    !((begin ^ end) >> SWAP_ADDRESS_SPACE_SHIFT) &&
-	    clear_shadows(swp_entry(type, begin), end - begin + 1))
+	    shadows_clear(swp_entry(type, begin), end - begin + 1))
 		return;
 	stock_clear_shadow_from_swap_cache(type, begin, end);
 }

@@ -24,7 +24,7 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_TABLES_KEPT]	= "tables_kept",
 };
 
-static void add_cpu(struct unmap_stats *sum, int cpu)
+static void stat_add_cpu(struct unmap_stats *sum, int cpu)
 {
 	struct unmap_stats *stats = per_cpu_ptr(&unmap_stats, cpu);
 	int i;
@@ -35,7 +35,7 @@ static void add_cpu(struct unmap_stats *sum, int cpu)
 		sum->run_order[i] += READ_ONCE(stats->run_order[i]);
 }
 
-static unsigned long sum_runs(const struct unmap_stats *sum)
+static unsigned long stat_sum_runs(const struct unmap_stats *sum)
 {
 	unsigned long runs = 0;
 	int order;
@@ -60,9 +60,9 @@ int unmap_stat_show(char *buf)
 	int cpu, i, len;
 
 	for_each_possible_cpu(cpu)
-		add_cpu(&sum, cpu);
+		stat_add_cpu(&sum, cpu);
 
-	runs = sum_runs(&sum);
+	runs = stat_sum_runs(&sum);
 	len = sysfs_emit(buf, "evict_runs %lu\nevict_entries %lu\n", runs,
 			 runs + sum.item[UNMAP_STAT_EVICT_MORE]);
 	for (i = UNMAP_STAT_EVICT_MORE + 1; i < NR_UNMAP_STATS; i++)

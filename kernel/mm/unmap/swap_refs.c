@@ -16,7 +16,7 @@
  * All or none.  A count that is full goes on in another page (COUNT_CONTINUED),
  * which is for the stock function to do.  Counts are read without the lock, too.
  */
-static bool add_one_each(unsigned char *counts, unsigned int nr)
+static bool swap_refs_add_one_each(unsigned char *counts, unsigned int nr)
 {
 	unsigned int i;
 
@@ -33,7 +33,7 @@ static bool add_one_each(unsigned char *counts, unsigned int nr)
 	return false;
 }
 
-static bool take_together(swp_entry_t entry, unsigned int nr)
+static bool swap_refs_take_together(swp_entry_t entry, unsigned int nr)
 {
 	struct swap_info_struct *si = swp_swap_info(entry);
 	unsigned long offset = swp_offset(entry);
@@ -41,12 +41,12 @@ static bool take_together(swp_entry_t entry, unsigned int nr)
 	bool taken;
 
 	ci = lock_cluster_or_swap_info(si, offset);
-	taken = add_one_each(si->swap_map + offset, nr);
+	taken = swap_refs_add_one_each(si->swap_map + offset, nr);
 	unlock_cluster_or_swap_info(si, ci);
 	return taken;
 }
 
-static bool take_each(swp_entry_t entry, unsigned int nr)
+static bool swap_refs_take_each(swp_entry_t entry, unsigned int nr)
 {
 	unsigned int i;
 
@@ -74,5 +74,5 @@ static bool take_each(swp_entry_t entry, unsigned int nr)
  */
 bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
 {
-	return take_together(entry, nr) || take_each(entry, nr);
+	return swap_refs_take_together(entry, nr) || swap_refs_take_each(entry, nr);
 }

@@ -37,7 +37,7 @@
 #include "table.h"
 
 /* The first entry in use from @from on, before @end; @end if all are none. */
-static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
+static unsigned int table_next_used(pte_t *table, unsigned int from, unsigned int end)
 {
 	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
 		from += 64;
@@ -49,13 +49,13 @@ static unsigned int next_used(pte_t *table, unsigned int from, unsigned int end)
 }
 
 /* Once around the table, beginning at the watched entry; PTRS_PER_PTE: all are none. */
-static unsigned int any_used(pte_t *table)
+static unsigned int table_any_used(pte_t *table)
 {
 	unsigned int watched = unmap_table_watched(table);
-	unsigned int i = next_used(table, watched, PTRS_PER_PTE);
+	unsigned int i = table_next_used(table, watched, PTRS_PER_PTE);
 
 	if (i == PTRS_PER_PTE) {
-		i = next_used(table, 0, watched);
+		i = table_next_used(table, 0, watched);
 		if (i == watched)
 			i = PTRS_PER_PTE;
 	}
@@ -94,7 +94,7 @@ static unsigned long table_age(pte_t *table)
  */
 bool unmap_table_look(pte_t *table)
 {
-	unsigned int i = any_used(table);
+	unsigned int i = table_any_used(table);
 
 	if (i == PTRS_PER_PTE) {
 		unmap_table_noticed(table);
@@ -105,9 +105,9 @@ bool unmap_table_look(pte_t *table)
 }
 
 /* With both locks held: law 7's proof. */
-static bool proven_empty(pte_t *table)
+static bool table_proven_empty(pte_t *table)
 {
-	unsigned int i = any_used(table);
+	unsigned int i = table_any_used(table);
 
 	if (i == PTRS_PER_PTE)
 		return true;
@@ -116,10 +116,10 @@ static bool proven_empty(pte_t *table)
 }
 
 /* True: the PMD is none now, and the table marked for those who come late. */
-static bool unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
-		   bool mark)
+static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
+			 bool mark)
 {
-	if (!proven_empty(table) || table_age(table) < age)
+	if (!table_proven_empty(table) || table_age(table) < age)
 		return false;
 	unmap_window();	/* for readers who will find it gone */
 	unmap_pmd_unhook(mm, pmd, mark);
@@ -131,13 +131,13 @@ static bool unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long
  * Tables that go together, each with the next in a word that must be null when it is
  * freed.  Nobody who comes late looks there.
  */
-static void chain(struct ptdesc **gone, struct ptdesc *table)
+static void table_chain(struct ptdesc **gone, struct ptdesc *table)
 {
 	table->__page_mapping = (unsigned long)*gone;
 	*gone = table;
 }
 
-static struct ptdesc *unchain(struct ptdesc *table)
+static struct ptdesc *table_unchain(struct ptdesc *table)
 {
 	struct ptdesc *next = (struct ptdesc *)table->__page_mapping;
 
@@ -146,8 +146,8 @@ static struct ptdesc *unchain(struct ptdesc *table)
 }
 
 /* PMD lock @pml held; the table's lock is taken and dropped. */
-static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
-			    unsigned long age, bool mark, struct ptdesc **gone)
+static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
+				  unsigned long age, bool mark, struct ptdesc **gone)
 {
 	spinlock_t *ptl;	/* the table's own */
 	pte_t *table;
@@ -160,11 +160,11 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 	ptl = ptep_lockptr(mm, table);
 	if (ptl != pml)
 		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
-	done = unhook(mm, pmd, table, age, mark);
+	done = table_unhook(mm, pmd, table, age, mark);
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
-		chain(gone, virt_to_ptdesc(table));
+		table_chain(gone, virt_to_ptdesc(table));
 	return done;
 }
 
@@ -173,21 +173,21 @@ static bool lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
  * @own gather will flush.  Whoever cleared the entries and has not flushed yet said so
  * before he took the tables' locks, which were taken here since.
  */
-static bool others_flush_later(struct mm_struct *mm, const struct mmu_gather *own)
+static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *own)
 {
 	flush_tlb_batched_pending(mm);
 	return own ? mm_tlb_flush_nested(mm) : mm_tlb_flush_pending(mm);
 }
 
-static bool gather_covers(const struct mmu_gather *tlb, unsigned long table)
+static bool table_gather_covers(const struct mmu_gather *tlb, unsigned long table)
 {
 	return tlb->start < table + PMD_SIZE && tlb->end > table;
 }
 
 /* One address in a table makes walk caches forget it. */
-static void cover_table(struct mmu_gather *tlb, unsigned long table)
+static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
 {
-	if (!gather_covers(tlb, table))
+	if (!table_gather_covers(tlb, table))
 		tlb_flush_pmd_range(tlb, table, PAGE_SIZE);
 }
 
@@ -198,40 +198,40 @@ static void cover_table(struct mmu_gather *tlb, unsigned long table)
  * range is widened from both of its ends: it takes sizes as unsigned int, which
  * tables of 64 KiB exceed.
  */
-static void flush_gather(struct mmu_gather *tlb, unsigned long start,
-			 unsigned long end)
+static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
+			       unsigned long end)
 {
-	if (others_flush_later(tlb->mm, tlb)) {
+	if (table_flush_pending(tlb->mm, tlb)) {
 		tlb_flush_pte_range(tlb, start, PAGE_SIZE);
 		tlb_flush_pte_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
 	} else {
-		cover_table(tlb, start);
-		cover_table(tlb, end - PMD_SIZE);
+		table_gather_cover(tlb, start);
+		table_gather_cover(tlb, end - PMD_SIZE);
 	}
 	tlb->freed_tables = 1;
 	tlb_flush_mmu_tlbonly(tlb);
 }
 
-static void flush_alone(struct vm_area_struct *vma, unsigned long start,
-			unsigned long end)
+static void table_flush_vma(struct vm_area_struct *vma, unsigned long start,
+			    unsigned long end)
 {
-	if (others_flush_later(vma->vm_mm, NULL))
+	if (table_flush_pending(vma->vm_mm, NULL))
 		flush_tlb_range(vma, start, end);
 	else
 		unmap_arch_flush_tables(vma, start, end);
 }
 
-static void flush(struct table_batch *batch, unsigned long start,
-		  unsigned long end)
+static void table_flush(struct table_batch *batch, unsigned long start,
+			unsigned long end)
 {
 	if (batch->tlb)
-		flush_gather(batch->tlb, start, end);
+		table_flush_gather(batch->tlb, start, end);
 	else
-		flush_alone(batch->vma, start, end);
+		table_flush_vma(batch->vma, start, end);
 }
 
 /* Laws 7 and 8: nobody has put anything into a table since it was unhooked. */
-static void free_chain(struct rcu_head *head)
+static void table_free_rcu(struct rcu_head *head)
 {
 	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
 	unsigned int slot = table->pt_index;
@@ -239,15 +239,15 @@ static void free_chain(struct rcu_head *head)
 	long nr = 0;
 
 	for (; table; table = next, nr++) {
-		next = unchain(table);
-		VM_WARN_ON_ONCE(any_used(ptdesc_address(table)) != PTRS_PER_PTE);
+		next = table_unchain(table);
+		VM_WARN_ON_ONCE(table_any_used(ptdesc_address(table)) != PTRS_PER_PTE);
 		pte_free(NULL, ptdesc_page(table));
 	}
-	unmap_tables_waited(slot, nr);
+	unmap_grace_end(slot, nr);
 }
 
 /* One callback for all of them; so much memory does not wait for RCU to be idle (RCU_LAZY). */
-static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
+static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
 {
 	unsigned int i;
 
@@ -257,18 +257,18 @@ static void free_gone(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr
 		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
 	/* Nobody has an entry to watch there any more. */
-	gone->pt_index = unmap_tables_wait(mm, nr);
-	call_rcu_hurry(&gone->pt_rcu_head, free_chain);
+	gone->pt_index = unmap_grace_begin(mm, nr);
+	call_rcu_hurry(&gone->pt_rcu_head, table_free_rcu);
 }
 
 /* Law 11. */
-static bool leaves_mark(const struct table_batch *batch, unsigned int i)
+static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
 {
-	return unmap_tables_mark() && !(batch->whole & BIT(i));
+	return unmap_policy_marks() && !(batch->whole & BIT(i));
 }
 
 /* PMD lock @pml held.  What was unhooked is in @gone, and forgotten by all TLBs. */
-static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
+static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 				 unsigned long age, struct ptdesc **gone)
 {
 	unsigned long start = ULONG_MAX, end = 0;
@@ -277,15 +277,15 @@ static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
-		if (!lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age,
-				     leaves_mark(batch, i), gone))
+		if (!table_lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age,
+					   batch_leaves_mark(batch, i), gone))
 			continue;
 		start = min(start, addr);
 		end = addr + PMD_SIZE;
 		nr++;
 	}
 	if (nr)
-		flush(batch, start, end);
+		table_flush(batch, start, end);
 	return nr;
 }
 
@@ -293,7 +293,7 @@ static unsigned int unhook_noted(struct table_batch *batch, spinlock_t *pml,
  * Law 7: whether the mmap lock is held now, and by whom: @taken, if it is to be dropped.  PMD
  * lock held, so that we are not scheduled away with somebody's mmap lock.
  */
-static bool lock_mmap(const struct table_batch *batch, bool *taken)
+static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 {
 	*taken = false;
 	if (batch->mmap_locked) {
@@ -305,18 +305,18 @@ static bool lock_mmap(const struct table_batch *batch, bool *taken)
 }
 
 /* For later: none is noted on return. */
-static void write_down(struct table_batch *batch)
+static void batch_keep(struct table_batch *batch)
 {
 	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
 	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
 
-	unmap_tables_keep(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
+	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
 	batch->noted = 0;
 	batch->whole = 0;
 }
 
 /**
- * unmap_tables_free - give back the tables of a batch that are empty
+ * unmap_batch_free - give back the tables of a batch that are empty
  * @batch: the tables, seen empty before; none on return
  * @age: spare those that have not been known to be empty for so many ticks
  *
@@ -327,7 +327,7 @@ static void write_down(struct table_batch *batch)
  *
  * Return: how many were given back.
  */
-unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
+unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
 	struct ptdesc *gone = NULL;
@@ -338,30 +338,30 @@ unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age)
 	/* Since they were seen empty, others may have filled or taken them. */
 	unmap_window();
 	pml = pmd_lock(mm, batch->pmd);
-	locked = lock_mmap(batch, &taken);
+	locked = batch_lock_mmap(batch, &taken);
 	if (locked)
-		nr = unhook_noted(batch, pml, age, &gone);
+		nr = batch_unhook(batch, pml, age, &gone);
 	if (taken)
 		mmap_read_unlock(mm);
 	spin_unlock(pml);
 	if (!locked)
-		write_down(batch);
+		batch_keep(batch);
 	batch->noted = 0;
 	batch->whole = 0;
-	free_gone(mm, gone, nr);
+	table_free_chain(mm, gone, nr);
 	return nr;
 }
 
 /**
- * unmap_tables_finish - deal with a batch as the policy says
+ * unmap_batch_finish - deal with a batch as the policy says
  * @batch: the tables, seen empty; none on return
  *
- * As unmap_tables_free().
+ * As unmap_batch_free().
  */
-void unmap_tables_finish(struct table_batch *batch)
+void unmap_batch_finish(struct table_batch *batch)
 {
-	if (unmap_tables_eager() && unmap_tables_have_room(batch->vma->vm_mm))
-		unmap_tables_free(batch, 0);
+	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm))
+		unmap_batch_free(batch, 0);
 	else
-		write_down(batch);
+		batch_keep(batch);
 }

@@ -51,9 +51,9 @@ struct table_batch {
 	unsigned long whole;
 };
 
-static inline void unmap_tables_begin(struct table_batch *batch,
-				      struct vm_area_struct *vma,
-				      struct mmu_gather *tlb)
+static inline void unmap_batch_begin(struct table_batch *batch,
+				     struct vm_area_struct *vma,
+				     struct mmu_gather *tlb)
 {
 	batch->vma = vma;
 	batch->tlb = tlb;
@@ -89,58 +89,58 @@ static __always_inline bool unmap_table_emptied(pte_t *table)
 }
 
 /* The table's PMD is in the batch, or there is none in it yet.  Nothing is locked. */
-static inline bool unmap_tables_fit(const struct table_batch *batch,
+static inline bool unmap_batch_fits(const struct table_batch *batch,
 				    unsigned long addr)
 {
 	return !batch->noted || batch->addr == (addr & TABLE_BATCH_MASK);
 }
 
 /* @addr is anywhere in what the table translates. */
-static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
-				     unsigned long addr)
+static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
+				    unsigned long addr)
 {
 	unsigned int i = (addr >> PMD_SHIFT) % TABLE_BATCH;
 
-	VM_WARN_ON_ONCE(!unmap_tables_fit(batch, addr));
+	VM_WARN_ON_ONCE(!unmap_batch_fits(batch, addr));
 	batch->pmd = pmd - i;
 	batch->addr = addr & TABLE_BATCH_MASK;
 	batch->noted |= BIT(i);
 }
 
 /* As stock kernels do that give tables back: such a one leaves no mark (law 11). */
-static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
+static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
 {
 	batch->whole |= BIT((addr >> PMD_SHIFT) % TABLE_BATCH);
 }
 
-unsigned int unmap_tables_free(struct table_batch *batch, unsigned long age);
-void unmap_tables_finish(struct table_batch *batch);
+unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age);
+void unmap_batch_finish(struct table_batch *batch);
 
 /* What was noted is dealt with as the policy says.  No page-table lock is held. */
-static inline void unmap_tables_settle(struct table_batch *batch)
+static inline void unmap_batch_settle(struct table_batch *batch)
 {
 	if (batch->noted)
-		unmap_tables_finish(batch);
+		unmap_batch_finish(batch);
 }
 
 /* table_readers.c */
 void unmap_table_set_gone(pte_t *table);
 
 /* tables_waiting.c */
-unsigned int unmap_tables_wait(struct mm_struct *mm, long nr);
-void unmap_tables_waited(unsigned int slot, long nr);
-bool unmap_tables_have_room(struct mm_struct *mm);
+unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
+void unmap_grace_end(unsigned int slot, long nr);
+bool unmap_grace_has_room(struct mm_struct *mm);
 
 /* tables_kept.c, tables_worker.c */
-bool unmap_tables_eager(void);
-void unmap_tables_wake_worker(void);
-void unmap_tables_policy_changed(void);
-bool unmap_tables_mark(void);
-void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
-		       unsigned long end, unsigned int nr);
-void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr);
-ssize_t unmap_tables_policy_show(char *buf);
-int unmap_tables_policy_store(const char *text);
+bool unmap_policy_eager(void);
+void unmap_worker_wake(void);
+void unmap_worker_policy_changed(void);
+bool unmap_policy_marks(void);
+void unmap_kept_add(struct mm_struct *mm, unsigned long start,
+		    unsigned long end, unsigned int nr);
+void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr);
+ssize_t unmap_policy_show(char *buf);
+int unmap_policy_store(const char *text);
 #else
 #define unmap_tables_enabled()	false
 
@@ -158,49 +158,49 @@ static inline bool unmap_table_emptied(pte_t *table)
 	return false;
 }
 
-static inline bool unmap_tables_fit(const struct table_batch *batch,
+static inline bool unmap_batch_fits(const struct table_batch *batch,
 				    unsigned long addr)
 {
 	return true;
 }
 
-static inline void unmap_tables_note(struct table_batch *batch, pmd_t *pmd,
-				     unsigned long addr)
+static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
+				    unsigned long addr)
 {
 }
 
-static inline void unmap_tables_note_whole(struct table_batch *batch, unsigned long addr)
+static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
 {
 }
 
-static inline void unmap_tables_settle(struct table_batch *batch)
+static inline void unmap_batch_settle(struct table_batch *batch)
 {
 }
 
-static inline void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
+static inline void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
 {
 }
 
-static inline void unmap_tables_policy_changed(void)
+static inline void unmap_worker_policy_changed(void)
 {
 }
 
-static inline ssize_t unmap_tables_policy_show(char *buf)
+static inline ssize_t unmap_policy_show(char *buf)
 {
 	return sysfs_emit(buf, "none\n");
 }
 
-static inline int unmap_tables_policy_store(const char *text)
+static inline int unmap_policy_store(const char *text)
 {
 	return -EINVAL;
 }
 #endif /* CONFIG_UNMAP_TABLES */
 
 /* Room for the next table: what is noted of others is settled before. */
-static inline void unmap_tables_room(struct table_batch *batch, unsigned long addr)
+static inline void unmap_batch_make_room(struct table_batch *batch, unsigned long addr)
 {
-	if (!unmap_tables_fit(batch, addr))
-		unmap_tables_settle(batch);
+	if (!unmap_batch_fits(batch, addr))
+		unmap_batch_settle(batch);
 }
 
 #endif /* __MM_UNMAP_TABLE_H */

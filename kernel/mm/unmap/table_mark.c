@@ -35,7 +35,7 @@ static_assert(!(MMF_INIT_MASK & BIT(MMF_UNMAP_MARKED)));
  * PMD lock held, and the mmap lock, so that fork(), which has it for writing, sees the flag
  * wherever it may find a mark.
  */
-static void leave_mark(struct mm_struct *mm, pmd_t *pmd)
+static void mark_leave(struct mm_struct *mm, pmd_t *pmd)
 {
 	unmap_mm_set_marked(mm);
 	set_pmd(pmd, unmap_marked_pmd());
@@ -43,12 +43,12 @@ static void leave_mark(struct mm_struct *mm, pmd_t *pmd)
 }
 
 /* In place of nothing, if that is what is there: whatever else is there is more. */
-static void leave_mark_if_none(struct mm_struct *mm, pmd_t *pmd)
+static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
 {
 	spinlock_t *pml = pmd_lock(mm, pmd);
 
 	if (pmd_none(pmdp_get(pmd)))
-		leave_mark(mm, pmd);
+		mark_leave(mm, pmd);
 	spin_unlock(pml);
 }
 
@@ -63,7 +63,7 @@ void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 	if (!mark)
 		pmd_clear(pmd);
 	else
-		leave_mark(mm, pmd);
+		mark_leave(mm, pmd);
 }
 
 /**
@@ -91,7 +91,7 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
  */
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 {
-	leave_mark_if_none(mm, to);
+	mark_leave_if_none(mm, to);
 	if (whole)
 		__unmap_pmd_forget(mm, from);
 }
@@ -104,8 +104,8 @@ void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
  * The parent's PUD is read once: a page of PMDs stays while the mmap lock is held, but a
  * huge PUD (of a device) can be zapped at any time, under the file's rmap lock.
  */
-static int fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
-		     struct mm_walk *walk)
+static int mark_fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
+			  struct mm_walk *walk)
 {
 	struct mm_struct *child = walk->private;
 	pud_t pudval = pudp_get(pud);
@@ -118,7 +118,7 @@ static int fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
 		return 0;
 	for (from = pmd_offset(pud, addr); addr != end; from++, to++) {
 		if (unmap_pmd_marked(pmdp_get_lockless(from)))
-			leave_mark_if_none(child, to);
+			mark_leave_if_none(child, to);
 		addr = pmd_addr_end(addr, end);
 	}
 	cond_resched();
@@ -126,7 +126,7 @@ static int fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
 }
 
 static const struct mm_walk_ops fork_ops = {
-	.pud_entry = fork_pmds,
+	.pud_entry = mark_fork_pmds,
 	.walk_lock = PGWALK_WRLOCK_VERIFY,
 };
 

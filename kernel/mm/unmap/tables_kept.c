@@ -14,7 +14,7 @@
  * (tables_shrink.c).  What is kept by policy is in the shrinker's lists, too.
  *
  * A record goes when it is taken for a sweep, or with the mm's last user
- * (unmap_tables_exit()), so that one found under its bucket's lock has an mm.  A bucket's
+ * (unmap_kept_exit()), so that one found under its bucket's lock has an mm.  A bucket's
  * lock nests in all others, but for that of the shrinker's list, which nests in it.
  */
 #include <linux/hash.h>
@@ -39,13 +39,13 @@ static struct bucket buckets[KEPT_BUCKETS] = {
 	},
 };
 
-static struct bucket *bucket_of(const struct mm_struct *mm)
+static struct bucket *kept_bucket_of(const struct mm_struct *mm)
 {
 	return &buckets[hash_ptr(mm, KEPT_BUCKET_BITS)];
 }
 
-static struct kept *find_record(struct bucket *bucket, const struct mm_struct *mm,
-				const struct mem_cgroup *memcg)
+static struct kept *kept_find(struct bucket *bucket, const struct mm_struct *mm,
+			      const struct mem_cgroup *memcg)
 {
 	struct kept *record;
 
@@ -56,7 +56,7 @@ static struct kept *find_record(struct bucket *bucket, const struct mm_struct *m
 	return NULL;
 }
 
-static void free_record(struct kept *record)
+static void kept_free(struct kept *record)
 {
 	mem_cgroup_put(record->memcg);
 	kfree(record);
@@ -67,13 +67,13 @@ static void free_record(struct kept *record)
  * sweeps soon is in no list.  A record from before the policy changed is listed when it is
  * next touched.  False without memory for the list.
  */
-static bool list_if_kept(struct kept *record)
+static bool kept_list_by_policy(struct kept *record)
 {
-	return unmap_tables_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
+	return unmap_policy_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
 }
 
 /* With the caller's reference to the group. */
-static struct kept *new_record(struct bucket *bucket, struct mm_struct *mm,
+static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 			       struct mem_cgroup *memcg)
 {
 	struct kept *record;
@@ -90,7 +90,7 @@ static struct kept *new_record(struct bucket *bucket, struct mm_struct *mm,
 	record->due = jiffies + WORKER_FIRST;
 	unmap_places_clear(&record->places);
 	INIT_LIST_HEAD(&record->lru);
-	if (!list_if_kept(record)) {
+	if (!kept_list_by_policy(record)) {
 		kfree(record);
 		return NULL;
 	}
@@ -99,7 +99,7 @@ static struct kept *new_record(struct bucket *bucket, struct mm_struct *mm,
 }
 
 /* Out of its bucket and of the shrinker's list: it is the caller's now. */
-static void remove_record(struct bucket *bucket, struct kept *record)
+static void kept_remove(struct bucket *bucket, struct kept *record)
 {
 	lockdep_assert_held(&bucket->lock);
 	hlist_del(&record->node);
@@ -142,22 +142,22 @@ void unmap_places_copy(struct places *to, const struct places *from)
  * Without memory for it they are forgotten, and stay until their VMAs go.  True if there
  * is a new record, and the reference to the group is its.
  */
-static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
-		       unsigned long start, unsigned long end, unsigned int nr)
+static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
+			    unsigned long start, unsigned long end, unsigned int nr)
 {
-	struct bucket *bucket = bucket_of(mm);
+	struct bucket *bucket = kept_bucket_of(mm);
 	struct kept *record;
 	bool new = false;
 
 	spin_lock(&bucket->lock);
-	record = find_record(bucket, mm, memcg);
+	record = kept_find(bucket, mm, memcg);
 	/* Without users it has lost its records, or is about to. */
 	if (!record && atomic_read(&mm->mm_users)) {
-		record = new_record(bucket, mm, memcg);
+		record = kept_alloc(bucket, mm, memcg);
 		new = record;
 	}
 	if (record) {
-		list_if_kept(record);
+		kept_list_by_policy(record);
 		unmap_places_add(&record->places, start, end, nr);
 		unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
 	}
@@ -166,7 +166,7 @@ static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
 }
 
 /**
- * unmap_tables_keep - remember where empty tables are, to give them back later
+ * unmap_kept_add - remember where empty tables are, to give them back later
  * @mm: theirs
  * @start: an address that the first translates
  * @end: the end of what the last one translates
@@ -174,52 +174,52 @@ static bool write_down(struct mm_struct *mm, struct mem_cgroup *memcg,
  *
  * By policy when memory is short, or else soon.  Any lock may be held.
  */
-void unmap_tables_keep(struct mm_struct *mm, unsigned long start,
-		       unsigned long end, unsigned int nr)
+void unmap_kept_add(struct mm_struct *mm, unsigned long start,
+		    unsigned long end, unsigned int nr)
 {
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
 
-	if (!write_down(mm, memcg, start, end, nr))
+	if (!kept_add_places(mm, memcg, start, end, nr))
 		mem_cgroup_put(memcg);
-	unmap_tables_wake_worker();
+	unmap_worker_wake();
 }
 
 /**
- * unmap_tables_evicted - reclaim, or MADV_FREE, has emptied a table
+ * unmap_kept_evicted - reclaim, or MADV_FREE, has emptied a table
  * @mm: its mm
  * @addr: an address it translates
  *
  * It can go after reclaim's deferred flush: see unmap_flush_and_sweep().  Page-table lock
  * held on entry and return.
  */
-void unmap_tables_evicted(struct mm_struct *mm, unsigned long addr)
+void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
 {
-	unmap_tables_keep(mm, addr, (addr & PMD_MASK) + PMD_SIZE, 1);
+	unmap_kept_add(mm, addr, (addr & PMD_MASK) + PMD_SIZE, 1);
 }
 
 /**
- * unmap_tables_swap_freed - swap entries were freed with their memory
+ * unmap_kept_swap_freed - swap entries were freed with their memory
  * @mm: theirs
  * @pte: in their table; null: that has gone meanwhile
  * @addr: an address it translates
  *
  * For MADV_FREE, which clears them itself: the table can go with all others at its end,
- * see unmap_tables_sweep_emptied().  Page-table lock held on entry and return, if there
+ * see unmap_sweep_own().  Page-table lock held on entry and return, if there
  * is a table.
  */
-void unmap_tables_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
+void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 {
 	if (pte && unmap_tables_enabled() && unmap_table_emptied(unmap_table_of(pte)))
-		unmap_tables_evicted(mm, addr);
+		unmap_kept_evicted(mm, addr);
 }
 
 /**
- * unmap_tables_exit - nobody uses an mm any more
+ * unmap_kept_exit - nobody uses an mm any more
  * @mm: about to be torn down; it has no users
  */
-void unmap_tables_exit(struct mm_struct *mm)
+void unmap_kept_exit(struct mm_struct *mm)
 {
-	struct bucket *bucket = bucket_of(mm);
+	struct bucket *bucket = kept_bucket_of(mm);
 	struct hlist_node *next;
 	struct kept *record;
 
@@ -228,8 +228,8 @@ void unmap_tables_exit(struct mm_struct *mm)
 	hlist_for_each_entry_safe(record, next, &bucket->records, node) {
 		if (record->mm != mm)
 			continue;
-		remove_record(bucket, record);
-		free_record(record);
+		kept_remove(bucket, record);
+		kept_free(record);
 	}
 	spin_unlock(&bucket->lock);
 }
@@ -241,7 +241,7 @@ void unmap_tables_exit(struct mm_struct *mm)
  */
 struct kept *unmap_kept_take_own(struct mm_struct *mm)
 {
-	struct bucket *bucket = bucket_of(mm);
+	struct bucket *bucket = kept_bucket_of(mm);
 	struct kept *record;
 
 	/* A task that has just emptied a table sees its own record without the lock. */
@@ -252,14 +252,14 @@ struct kept *unmap_kept_take_own(struct mm_struct *mm)
 		if (record->mm == mm && !places_are_sparse(&record->places))
 			break;
 	if (record && mmget_not_zero(mm))
-		remove_record(bucket, record);
+		kept_remove(bucket, record);
 	else
 		record = NULL;
 	spin_unlock(&bucket->lock);
 	return record;
 }
 
-static unsigned long due(const struct kept *record)
+static unsigned long kept_due(const struct kept *record)
 {
 	return record->due + (places_are_sparse(&record->places) ? HZ : 0);
 }
@@ -271,7 +271,7 @@ static unsigned long due(const struct kept *record)
 struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 {
 	struct bucket *bucket = &buckets[i];
-	bool eager = unmap_tables_eager();
+	bool eager = unmap_policy_eager();
 	struct kept *record;
 
 	if (hlist_empty(&bucket->records))
@@ -281,11 +281,11 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 		/* The shrinker's. */
 		if (!eager && !list_empty(&record->lru))
 			continue;
-		if (time_is_after_jiffies(due(record))) {
-			if (time_before(due(record), *next))
-				*next = due(record);
+		if (time_is_after_jiffies(kept_due(record))) {
+			if (time_before(kept_due(record), *next))
+				*next = kept_due(record);
 		} else if (mmget_not_zero(record->mm)) {
-			remove_record(bucket, record);
+			kept_remove(bucket, record);
 			break;
 		}
 	}
@@ -293,7 +293,7 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 	return record;
 }
 
-static bool old_enough(const struct places *p)
+static bool kept_is_old(const struct places *p)
 {
 	return time_after_eq(jiffies, p->since + KEEP_AGE);
 }
@@ -306,13 +306,13 @@ static bool old_enough(const struct places *p)
  */
 bool unmap_kept_try_take(struct kept *record)
 {
-	struct bucket *bucket = bucket_of(record->mm);
+	struct bucket *bucket = kept_bucket_of(record->mm);
 	bool taken;
 
 	/* The other way round is the order of these locks. */
 	if (!spin_trylock(&bucket->lock))
 		return false;
-	taken = old_enough(&record->places) && mmget_not_zero(record->mm);
+	taken = kept_is_old(&record->places) && mmget_not_zero(record->mm);
 	if (taken)
 		hlist_del(&record->node);
 	spin_unlock(&bucket->lock);
@@ -322,24 +322,24 @@ bool unmap_kept_try_take(struct kept *record)
 /* What is left of a record that was taken is for another time.  It is gone on return. */
 void unmap_kept_put_back(struct kept *record)
 {
-	struct bucket *bucket = bucket_of(record->mm);
+	struct bucket *bucket = kept_bucket_of(record->mm);
 	struct mm_struct *mm = record->mm;
 	struct kept *other;
 	bool kept = false;
 
 	spin_lock(&bucket->lock);
-	other = find_record(bucket, mm, record->memcg);
+	other = kept_find(bucket, mm, record->memcg);
 	if (other) {
 		unmap_places_copy(&other->places, &record->places);
 		other->due = record->due;
 		other->pause = record->pause;
-	} else if (list_if_kept(record)) {
+	} else if (kept_list_by_policy(record)) {
 		hlist_add_head(&record->node, &bucket->records);
 		kept = true;
 	}
 	spin_unlock(&bucket->lock);
 	if (!kept)
-		free_record(record);
+		kept_free(record);
 	mmput_async(mm);
 }
 
@@ -347,5 +347,5 @@ void unmap_kept_put_back(struct kept *record)
 void unmap_kept_drop(struct kept *record)
 {
 	mmput_async(record->mm);
-	free_record(record);
+	kept_free(record);
 }

@@ -98,8 +98,8 @@ bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
 
 /* tables_waiting.c: after the shrinker's sweep. */
-bool unmap_tables_many_wait(struct mm_struct *mm);
-void unmap_tables_await_room(void);
+bool unmap_grace_many(struct mm_struct *mm);
+void unmap_grace_await_room(void);
 
 /* tables_worker.c: when it comes first, and again. */
 #define WORKER_FIRST	max(HZ / 50, 1)

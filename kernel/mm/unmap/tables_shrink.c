@@ -50,7 +50,7 @@ void unmap_kept_unlist(struct kept *record)
  * Half of what is counted is asked for, rounded down: a single record must not count as
  * one.  Switched off, they stay where they are.
  */
-static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
+static unsigned long shrink_count(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long nr = list_lru_shrink_count(&lists, sc);
 
@@ -60,8 +60,8 @@ static unsigned long count_tables(struct shrinker *s, struct shrink_control *sc)
 }
 
 /* @arg: where to put it. */
-static enum lru_status isolate(struct list_head *item, struct list_lru_one *list,
-			       void *arg)
+static enum lru_status shrink_isolate(struct list_head *item, struct list_lru_one *list,
+				      void *arg)
 {
 	struct kept *record = container_of(item, struct kept, lru);
 	struct kept **taken = arg;
@@ -74,7 +74,7 @@ static enum lru_status isolate(struct list_head *item, struct list_lru_one *list
 }
 
 /* A record once begun is done: walking it costs the same for one table as for all. */
-static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
+static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 {
 	struct kept *record = NULL;
 	unsigned int freed;
@@ -82,24 +82,24 @@ static unsigned long scan_tables(struct shrinker *s, struct shrink_control *sc)
 
 	sc->nr_to_scan = 1;
 	sc->nr_scanned = 1;
-	compat_list_lru_shrink_walk(&lists, sc, isolate, &record);
+	compat_list_lru_shrink_walk(&lists, sc, shrink_isolate, &record);
 	if (!record)
 		return 0;
 	freed = unmap_kept_sweep(record, KEEP_AGE);
-	many = freed && unmap_tables_many_wait(record->mm);
+	many = freed && unmap_grace_many(record->mm);
 	if (places_left(&record->places))
 		unmap_kept_put_back(record);
 	else
 		unmap_kept_drop(record);
 	/* Its mm is free to end meanwhile. */
 	if (many)
-		unmap_tables_await_room();
-	unmap_tables_wake_worker();
+		unmap_grace_await_room();
+	unmap_worker_wake();
 	mm_account_reclaimed_pages(freed);
 	return freed;
 }
 
-static int __init unmap_tables_init(void)
+static int __init unmap_shrinker_init(void)
 {
 	struct shrinker *shrinker;
 	int err;
@@ -113,12 +113,12 @@ static int __init unmap_tables_init(void)
 		shrinker_free(shrinker);
 		return err;
 	}
-	shrinker->count_objects = count_tables;
-	shrinker->scan_objects = scan_tables;
+	shrinker->count_objects = shrink_count;
+	shrinker->scan_objects = shrink_scan;
 	/* Nothing has to be read or written to make them again. */
 	shrinker->seeks = 0;
 	shrinker->batch = 1;
 	shrinker_register(shrinker);
 	return 0;
 }
-core_initcall(unmap_tables_init);
+core_initcall(unmap_shrinker_init);

@@ -42,9 +42,9 @@ struct sweep {
 	struct places spared;
 };
 
-static void begin(struct sweep *s)
+static void sweep_begin(struct sweep *s)
 {
-	unmap_tables_begin(&s->batch, NULL, NULL);
+	unmap_batch_begin(&s->batch, NULL, NULL);
 	s->batch.mmap_locked = true;
 	s->policy = false;
 	s->lent = false;
@@ -63,19 +63,19 @@ static void sweep_batch(struct sweep *s)
 	if (!nr)
 		return;
 	if (s->policy) {
-		unmap_tables_finish(batch);
+		unmap_batch_finish(batch);
 		return;
 	}
 	start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
 	end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
-	freed = unmap_tables_free(batch, s->age);
+	freed = unmap_batch_free(batch, s->age);
 	s->freed += freed;
 	if (s->age && freed < nr)
 		unmap_places_add(&s->spared, start, end, nr);
 }
 
 /* One look, without a lock: it is only to find out whether to lock at all. */
-static bool looks_empty(pmd_t *pmd, unsigned long addr)
+static bool sweep_looks_empty(pmd_t *pmd, unsigned long addr)
 {
 	pte_t *table = pte_offset_map(pmd, addr & PMD_MASK);
 	bool empty;
@@ -90,15 +90,15 @@ static bool looks_empty(pmd_t *pmd, unsigned long addr)
 static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
 			unsigned long addr)
 {
-	if (!looks_empty(pmd, addr))
+	if (!sweep_looks_empty(pmd, addr))
 		return;
-	if (!unmap_tables_fit(&s->batch, addr))
+	if (!unmap_batch_fits(&s->batch, addr))
 		sweep_batch(s);
 	s->batch.vma = vma;
-	unmap_tables_note(&s->batch, pmd, addr);
+	unmap_batch_note(&s->batch, pmd, addr);
 }
 
-static bool step_is_over(struct sweep *s, struct mm_struct *mm)
+static bool sweep_step_is_over(struct sweep *s, struct mm_struct *mm)
 {
 	s->looked++;
 	return need_resched() ||
@@ -106,25 +106,25 @@ static bool step_is_over(struct sweep *s, struct mm_struct *mm)
 }
 
 /* Where the walk goes on in the next step, if it ends here. */
-static int end_step(struct mm_walk *walk, unsigned long next)
+static int sweep_end_step(struct mm_walk *walk, unsigned long next)
 {
 	struct sweep *s = walk->private;
 
 	s->stop = next;
-	return step_is_over(s, walk->mm);
+	return sweep_step_is_over(s, walk->mm);
 }
 
 static int sweep_pmd(pmd_t *pmd, unsigned long addr, unsigned long next,
 		     struct mm_walk *walk)
 {
 	sweep_table(walk->private, walk->vma, pmd, addr);
-	return end_step(walk, next);
+	return sweep_end_step(walk, next);
 }
 
 static int sweep_hole(unsigned long addr, unsigned long next, int depth,
 		      struct mm_walk *walk)
 {
-	return end_step(walk, next);
+	return sweep_end_step(walk, next);
 }
 
 /*
@@ -163,7 +163,7 @@ static unsigned long sweep_part(struct sweep *s, struct mm_struct *mm,
 }
 
 /* mm_find_pmd() does not expect what is larger than a PMD. */
-static bool may_be_huge(const struct vm_area_struct *vma)
+static bool sweep_vma_may_be_huge(const struct vm_area_struct *vma)
 {
 	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
 }
@@ -182,7 +182,7 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 		vma = find_vma_intersection(mm, start, end);
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
-	if (may_be_huge(vma)) {
+	if (sweep_vma_may_be_huge(vma)) {
 		sweep_part(s, mm, start, end);
 		return;
 	}
@@ -192,19 +192,19 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 }
 
 /**
- * unmap_tables_sweep - give back the empty tables of a range
+ * unmap_sweep_range - give back the empty tables of a range
  * @mm: its mmap lock is held, and on return
  * @start: where the range begins; tables that reach into it are looked at
  * @end: its end
  *
  * For stock code that clears entries itself.  The policy may be to keep them.
  */
-void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
-			unsigned long end)
+void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
+		       unsigned long end)
 {
 	struct sweep s __uninitialized;
 
-	begin(&s);
+	sweep_begin(&s);
 	s.policy = true;
 	while (unmap_tables_enabled() && start < end) {
 		start = sweep_part(&s, mm, start, end);
@@ -214,15 +214,15 @@ void unmap_tables_sweep(struct mm_struct *mm, unsigned long start,
 }
 
 /**
- * unmap_tables_left - the same, where the mmap lock need not be held
+ * unmap_sweep_vma_range - the same, where the mmap lock need not be held
  * @vma: overlaps the range; it is locked, for reading at least
  * @start: where the range begins
  * @end: its end
  *
  * If no table looks empty no lock is taken.
  */
-void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
-		       unsigned long end)
+void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
+			   unsigned long end)
 {
 	struct table_batch batch;
 	unsigned long addr;
@@ -232,15 +232,15 @@ void unmap_tables_left(struct vm_area_struct *vma, unsigned long start,
 		return;
 	if (!rwsem_is_locked(&vma->vm_mm->mmap_lock))
 		vma_assert_locked(vma);
-	unmap_tables_begin(&batch, vma, NULL);
+	unmap_batch_begin(&batch, vma, NULL);
 	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
 		pmd = mm_find_pmd(vma->vm_mm, addr);
-		if (!pmd || !looks_empty(pmd, addr))
+		if (!pmd || !sweep_looks_empty(pmd, addr))
 			continue;
-		unmap_tables_room(&batch, addr);
-		unmap_tables_note(&batch, pmd, addr);
+		unmap_batch_make_room(&batch, addr);
+		unmap_batch_note(&batch, pmd, addr);
 	}
-	unmap_tables_settle(&batch);
+	unmap_batch_settle(&batch);
 }
 
 static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p)
@@ -249,7 +249,7 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
 
 	while (p->nr_places && !over) {
 		sweep_place(s, mm, p->place[--p->nr_places]);
-		over = step_is_over(s, mm);
+		over = sweep_step_is_over(s, mm);
 	}
 	if (p->end && !over)
 		p->start = sweep_part(s, mm, p->start, p->end);
@@ -266,7 +266,7 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
  * With the mmap lock of another the task stays where it is: nobody who is to run first
  * keeps it from letting go.
  */
-static void stay(bool here)
+static void sweep_pin_task(bool here)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return;
@@ -282,7 +282,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 	bool locked;
 
 	s->looked = 0;
-	stay(true);
+	sweep_pin_task(true);
 	locked = mmap_read_trylock(mm);
 	/* An mm whose fork() failed halfway has VMAs that are not its own. */
 	if (locked && check_stable_address_space(mm))
@@ -291,7 +291,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 		sweep_places(s, mm, p);
 	if (locked)
 		mmap_read_unlock(mm);
-	stay(false);
+	sweep_pin_task(false);
 	return locked;
 }
 
@@ -309,7 +309,7 @@ unsigned int unmap_kept_sweep(struct kept *record, unsigned long age)
 	struct sweep s __uninitialized;
 	struct places *p = &record->places;
 
-	begin(&s);
+	sweep_begin(&s);
 	s.lent = true;
 	s.age = age;
 	while (places_left(p) && sweep_step(&s, record->mm, p))

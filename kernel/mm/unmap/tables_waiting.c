@@ -29,7 +29,7 @@
 
 static atomic_long_t waiting[1 << SLOT_BITS];
 
-static unsigned int slot_of(struct mm_struct *mm)
+static unsigned int grace_slot_of(struct mm_struct *mm)
 {
 	unsigned int slot;
 
@@ -40,30 +40,30 @@ static unsigned int slot_of(struct mm_struct *mm)
 }
 
 /**
- * unmap_tables_wait - tables wait for their grace period
+ * unmap_grace_begin - tables wait for their grace period
  * @mm: theirs
  * @nr: how many
  *
- * Return: what unmap_tables_waited() is to be told.  Any lock may be held.
+ * Return: what unmap_grace_end() is to be told.  Any lock may be held.
  */
-unsigned int unmap_tables_wait(struct mm_struct *mm, long nr)
+unsigned int unmap_grace_begin(struct mm_struct *mm, long nr)
 {
-	unsigned int slot = slot_of(mm);
+	unsigned int slot = grace_slot_of(mm);
 
 	atomic_long_add(nr, &waiting[slot]);
 	return slot;
 }
 
 /* They wait no more. */
-void unmap_tables_waited(unsigned int slot, long nr)
+void unmap_grace_end(unsigned int slot, long nr)
 {
 	atomic_long_sub(nr, &waiting[slot]);
 }
 
 /* Of an mm's group, so many that they would be missed. */
-bool unmap_tables_many_wait(struct mm_struct *mm)
+bool unmap_grace_many(struct mm_struct *mm)
 {
-	return atomic_long_read(&waiting[slot_of(mm)]) >= FEW;
+	return atomic_long_read(&waiting[grace_slot_of(mm)]) >= FEW;
 }
 
 /* Whose groups had room, and in this tick have it until so many wait.  A hint. */
@@ -75,7 +75,7 @@ struct roomy {
 
 static DEFINE_PER_CPU(struct roomy, roomy);
 
-static bool look_for_room(struct mm_struct *mm, long nr)
+static bool grace_look_for_room(struct mm_struct *mm, long nr)
 {
 	if (nr >= compat_memcg_room(mm))
 		return false;
@@ -86,16 +86,16 @@ static bool look_for_room(struct mm_struct *mm, long nr)
 }
 
 /* Whether the groups of an mm have room for more tables that wait.  Any lock may be held. */
-bool unmap_tables_have_room(struct mm_struct *mm)
+bool unmap_grace_has_room(struct mm_struct *mm)
 {
-	long nr = atomic_long_read(&waiting[slot_of(mm)]);
+	long nr = atomic_long_read(&waiting[grace_slot_of(mm)]);
 
 	if (likely(nr < FEW))
 		return true;
 	if (this_cpu_read(roomy.mm) == mm && nr < this_cpu_read(roomy.until) &&
 	    !time_after(jiffies, this_cpu_read(roomy.when)))
 		return true;
-	return look_for_room(mm, nr);
+	return grace_look_for_room(mm, nr);
 }
 
 /*
@@ -103,7 +103,7 @@ bool unmap_tables_have_room(struct mm_struct *mm)
  * would find nothing else, and have somebody killed, before they come free: that takes a
  * grace period, and no longer is waited.
  */
-void unmap_tables_await_room(void)
+void unmap_grace_await_room(void)
 {
 	unsigned long cookie = get_state_synchronize_rcu();
 	unsigned long end = jiffies + HZ / 10;

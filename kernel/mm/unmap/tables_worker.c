@@ -3,7 +3,7 @@
  * The policy, and who gives back at once what was written down.
  *
  * But with the policy "pressure", a task that has emptied tables of its own process gives them
- * back itself (unmap_flush_and_sweep(), unmap_tables_sweep_emptied()).  Those of others,
+ * back itself (unmap_flush_and_sweep(), unmap_sweep_own()).  Those of others,
  * and those whose mmap lock it could not have, are a worker's: reclaim may be done by a
  * task that hardly runs, and that is not to hold up those whose memory it takes.
  *
@@ -41,23 +41,23 @@ static const char * const policy_names[NR_TABLES_POLICIES] = {
 static enum tables_policy policy = TABLES_EAGER;
 
 /* Whether empty tables are given back at once. */
-bool unmap_tables_eager(void)
+bool unmap_policy_eager(void)
 {
 	return READ_ONCE(policy) != TABLES_PRESSURE;
 }
 
 /* Law 11: whether they leave a mark. */
-bool unmap_tables_mark(void)
+bool unmap_policy_marks(void)
 {
 	return READ_ONCE(policy) != TABLES_HUGE;
 }
 
 /* What is left is tried for again, less and less often if it is all that there was. */
-static void sweep_or_put_back(struct kept *record)
+static void worker_sweep_record(struct kept *record)
 {
 	unsigned int freed = 0;
 
-	if (unmap_tables_have_room(record->mm))
+	if (unmap_grace_has_room(record->mm))
 		freed = unmap_kept_sweep(record, 0);
 	if (!places_left(&record->places)) {
 		unmap_kept_drop(record);
@@ -70,14 +70,14 @@ static void sweep_or_put_back(struct kept *record)
 	unmap_kept_put_back(record);
 }
 
-static void sweep_all_due(struct work_struct *work);
-static DECLARE_DELAYED_WORK(worker, sweep_all_due);
+static void worker_run(struct work_struct *work);
+static DECLARE_DELAYED_WORK(worker, worker_run);
 
 /* Of one bucket, before the others get their turn. */
 #define AT_ONCE		32
 
 /* Those that are due, one after the other.  Returns when the next one is. */
-static unsigned long sweep_due(unsigned long next)
+static unsigned long worker_sweep_due(unsigned long next)
 {
 	struct kept *record;
 	unsigned int i, nr;
@@ -87,7 +87,7 @@ static unsigned long sweep_due(unsigned long next)
 			record = unmap_kept_take_due(i, &next);
 			if (!record)
 				break;
-			sweep_or_put_back(record);
+			worker_sweep_record(record);
 			next = jiffies;
 			cond_resched();
 		}
@@ -95,17 +95,17 @@ static unsigned long sweep_due(unsigned long next)
 	return next;
 }
 
-static void sweep_all_due(struct work_struct *work)
+static void worker_run(struct work_struct *work)
 {
 	const unsigned long never = jiffies + MAX_JIFFY_OFFSET;
 
 	/* Also what was written down before the policy changed. */
-	if (unmap_tables_enabled() && sweep_due(never) != never)
+	if (unmap_tables_enabled() && worker_sweep_due(never) != never)
 		queue_delayed_work(system_unbound_wq, &worker, LOOK);
 }
 
 /* The policy or the switch has changed: records may wait that nobody else would sweep. */
-void unmap_tables_policy_changed(void)
+void unmap_worker_policy_changed(void)
 {
 	/* The worker looks for records after it has ceased to be pending. */
 	smp_mb();
@@ -114,31 +114,31 @@ void unmap_tables_policy_changed(void)
 }
 
 /* A record was written down.  Any lock may be held. */
-void unmap_tables_wake_worker(void)
+void unmap_worker_wake(void)
 {
-	if (unmap_tables_eager())
-		unmap_tables_policy_changed();
+	if (unmap_policy_eager())
+		unmap_worker_policy_changed();
 }
 
 /**
- * unmap_tables_sweep_emptied - give back tables of this process that were found empty
+ * unmap_sweep_own - give back tables of this process that were found empty
  *
- * Those that unmap_tables_evicted() was told of.  Where the mmap lock cannot be had for
+ * Those that unmap_kept_evicted() was told of.  Where the mmap lock cannot be had for
  * reading, and for those of others, the worker comes later.  Neither folios nor rmap are
  * locked.
  */
-void unmap_tables_sweep_emptied(void)
+void unmap_sweep_own(void)
 {
 	struct kept *record;
 
-	if (!unmap_tables_enabled() || !unmap_tables_eager() || !current->mm)
+	if (!unmap_tables_enabled() || !unmap_policy_eager() || !current->mm)
 		return;
 	while ((record = unmap_kept_take_own(current->mm))) {
-		if (unmap_tables_have_room(current->mm))
+		if (unmap_grace_has_room(current->mm))
 			unmap_kept_sweep(record, 0);
 		if (places_left(&record->places)) {
 			unmap_kept_put_back(record);
-			unmap_tables_wake_worker();
+			unmap_worker_wake();
 			break;
 		}
 		unmap_kept_drop(record);
@@ -154,11 +154,11 @@ void unmap_tables_sweep_emptied(void)
 void unmap_flush_and_sweep(void)
 {
 	try_to_unmap_flush();
-	unmap_tables_sweep_emptied();
+	unmap_sweep_own();
 }
 
 /* All policies, the one in force in brackets.  Returns the length of the text. */
-ssize_t unmap_tables_policy_show(char *buf)
+ssize_t unmap_policy_show(char *buf)
 {
 	ssize_t len = 0;
 	int i;
@@ -171,13 +171,13 @@ ssize_t unmap_tables_policy_show(char *buf)
 }
 
 /* Returns -EINVAL unless the text is the name of a policy. */
-int unmap_tables_policy_store(const char *text)
+int unmap_policy_store(const char *text)
 {
 	int i = sysfs_match_string(policy_names, text);
 
 	if (i < 0)
 		return -EINVAL;
 	WRITE_ONCE(policy, i);
-	unmap_tables_policy_changed();
+	unmap_worker_policy_changed();
 	return 0;
 }

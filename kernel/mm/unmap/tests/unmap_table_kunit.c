@@ -274,17 +274,17 @@ static void unmap_table_batch_edges(struct kunit *test)
 	for (i = 0; i < TABLE_BATCH; i++) {
 		unsigned long addr = base + i * PMD_SIZE;
 
-		unmap_tables_begin(&batch, NULL, NULL);
-		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base - 1));
-		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base + size));
-		unmap_tables_note(&batch, pmds + i, addr + random_below(t, PMD_SIZE));
+		unmap_batch_begin(&batch, NULL, NULL);
+		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base - 1));
+		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base + size));
+		unmap_batch_note(&batch, pmds + i, addr + random_below(t, PMD_SIZE));
 		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, pmds);
 		KUNIT_EXPECT_EQ(test, batch.addr, base);
 		KUNIT_EXPECT_EQ(test, batch.noted, BIT(i));
-		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base));
-		KUNIT_EXPECT_TRUE(test, unmap_tables_fit(&batch, base + size - 1));
-		KUNIT_EXPECT_FALSE(test, unmap_tables_fit(&batch, base - 1));
-		KUNIT_EXPECT_FALSE(test, unmap_tables_fit(&batch, base + size));
+		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base));
+		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base + size - 1));
+		KUNIT_EXPECT_FALSE(test, unmap_batch_fits(&batch, base - 1));
+		KUNIT_EXPECT_FALSE(test, unmap_batch_fits(&batch, base + size));
 	}
 }
 
@@ -295,13 +295,13 @@ static void unmap_table_batch_fills(struct kunit *test)
 	struct table_batch batch;
 	unsigned int i;
 
-	unmap_tables_begin(&batch, NULL, NULL);
+	unmap_batch_begin(&batch, NULL, NULL);
 	for (i = 0; i < TABLE_BATCH; i++) {
 		/* The first and the last address of each, by turns; again is no other. */
 		unsigned long addr = base + i * PMD_SIZE + (i % 2 ? PMD_SIZE - 1 : 0);
 
-		unmap_tables_note(&batch, t->pmds + i, addr);
-		unmap_tables_note(&batch, t->pmds + i, addr);
+		unmap_batch_note(&batch, t->pmds + i, addr);
+		unmap_batch_note(&batch, t->pmds + i, addr);
 		KUNIT_EXPECT_EQ(test, batch.noted, GENMASK(i, 0));
 		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, &t->pmds[0]);
 	}
@@ -348,8 +348,8 @@ static struct mm_struct *mm_with_record(struct kunit *test)
 	struct mm_struct *mm = mm_alloc();
 
 	KUNIT_ASSERT_NOT_NULL(test, mm);
-	KUNIT_ASSERT_EQ(test, 0, unmap_tables_policy_store("pressure"));
-	unmap_tables_keep(mm, 0, PMD_SIZE, 1);
+	KUNIT_ASSERT_EQ(test, 0, unmap_policy_store("pressure"));
+	unmap_kept_add(mm, 0, PMD_SIZE, 1);
 	return mm;
 }
 
@@ -368,7 +368,7 @@ static void unmap_table_records_need_users(struct kunit *test)
 	if (record)
 		unmap_kept_drop(record);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mm->mm_users));
-	unmap_tables_policy_store("eager");
+	unmap_policy_store("eager");
 	mmput(mm);
 }
 
@@ -380,16 +380,16 @@ static void unmap_table_records_change_hands(struct kunit *test)
 	struct kept *record;
 
 	KUNIT_ASSERT_NOT_NULL(test, mm);
-	unmap_tables_policy_store("eager");
-	unmap_tables_keep(mm, 0, PMD_SIZE, 1);
-	unmap_tables_policy_store("pressure");
-	unmap_tables_keep(mm, PMD_SIZE, 2 * PMD_SIZE, 1);
+	unmap_policy_store("eager");
+	unmap_kept_add(mm, 0, PMD_SIZE, 1);
+	unmap_policy_store("pressure");
+	unmap_kept_add(mm, PMD_SIZE, 2 * PMD_SIZE, 1);
 	mdelay(2 * jiffies_to_msecs(WORKER_FIRST));
 	record = unmap_kept_take_due(hash_ptr(mm, KEPT_BUCKET_BITS), &next);
 	KUNIT_EXPECT_NULL(test, record);
 	if (record)
 		unmap_kept_drop(record);
-	unmap_tables_policy_store("eager");
+	unmap_policy_store("eager");
 	mmput(mm);
 }
 
