@@ -30,7 +30,7 @@
 #define MAX_TEAMS	256
 #define POLL		100000	/* us */
 #define TURN		5	/* polls */
-#define LOG_GRACE	600	/* polls: wait for a team to find wrong content, which says more */
+#define LOG_GRACE	600	/* polls: a team may find wrong content, which says more */
 
 struct options options = { .seconds = 3600, .dir = "/var/tmp" };
 struct account *account;

@@ -205,7 +205,7 @@ static u64 now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* On a busy machine writers may not run in time; their old stores are checked then. */
+/* On a busy machine writers may not run in time: then fewer new stores are checked. */
 void await_stores(struct team *team, struct range range)
 {
 	u64 end = now_ns() + PATIENCE_NS, wanted[NR_PAGES];

@@ -221,8 +221,8 @@ static void check_trap(const u64 *words, const char *what)
 {
 	for (size_t i = 0; i < WORDS; i++)
 		if (words[i] != walk.trap[i])
-			wrong("%s was changed, but nothing stores in it: %#llx instead of %#llx", what,
-			      (unsigned long long)words[i], (unsigned long long)walk.trap[i]);
+			wrong("%s was changed, but nothing stores in it: %#llx instead of %#llx",
+			      what, (unsigned long long)words[i], (unsigned long long)walk.trap[i]);
 }
 
 static void check_pipe(unsigned int nth)

@@ -105,7 +105,7 @@ static unsigned int decode_plain(const struct x86 *x)
 	if (op == 0xc3 || op == 0xc2)
 		return INSN_RETURN;
 	if ((op == 0x86 || op == 0x87) && in_memory(modrm))
-		return INSN_ATOMIC;				/* xchg: locks without a prefix */
+		return INSN_ATOMIC;				/* xchg needs no prefix */
 	return op == 0x0f ? decode_0f(x) : 0;
 }
 

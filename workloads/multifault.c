@@ -87,13 +87,15 @@ static void run_zapped(void)
 
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "multifault 1|8|zapped|sparse|sparse-kept [--full]");
+	struct request req = parse_request(argc, argv,
+					   "multifault 1|8|zapped|sparse|sparse-kept [--full]");
 	const char *const names[] = { "1", "8", "zapped", "sparse", "sparse-kept" };
 	unsigned int nr = 0;
 
 	while (strcmp(req.name, names[nr]))
 		if (++nr == ARRAY_SIZE(names))
-			fail("unknown case %s: expected 1, 8, zapped, sparse or sparse-kept", req.name);
+			fail("unknown case %s: expected 1, 8, zapped, sparse or sparse-kept",
+			     req.name);
 	settle();
 	if (nr < 2)
 		run_dense(nr ? 8 : 1, req.full ? GIB : 128 * MIB);

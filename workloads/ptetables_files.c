@@ -41,7 +41,7 @@ void grow_again(struct range *r)
 
 /*
  * Write one folio of FOLIO bytes for each table: XFS makes a folio as large as the
- * write() that fills it.  Read-ahead would make such folios only in a file without holes.
+ * write() that fills it.  Reading would make such folios only after 1 GiB of read-ahead.
  */
 static void write_folios(struct range *r)
 {

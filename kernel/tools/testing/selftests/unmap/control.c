@@ -8,11 +8,11 @@
  * refuses        anything else, with EINVAL and no effect
  * max_run        1 to 512, nothing else
  * tables_policy  eager, huge or pressure, nothing else
- * run_of_one     with max_run 1 contents are right and every run has one entry
- * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
- * flipped        switching back and forth under reclaim loses nothing
+ * run_of_one     with max_run 1 every run has one entry, and contents are right
+ * run_of_three   max_run 3 divides no folio size: the last run of a folio is shorter
+ * flipped        switching on and off during reclaim loses no content
  * stat_lines     every line is a name and a number, all documented names are there
- * permissions    settings are for root to write, counters for root to read
+ * permissions    only root can write settings and read counters
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -72,7 +72,7 @@ static int write_error(const char *path, const char *text)
 	return error;
 }
 
-/* The programs before this one have put back what they found. */
+/* Earlier test programs have restored the switch. */
 TEST(boot_parameter)
 {
 	const char *word;
@@ -109,7 +109,8 @@ TEST_F(control, accepts)
 		long on;
 	} cases[] = {
 		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 11 }, { "N\n", 0 }, { "Y\n", 11 },
-		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 }, { "8", 8 },
+		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 },
+		{ "8", 8 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
