@@ -326,7 +326,7 @@ TEST_F_TIMEOUT(shmem, dirty, TIME_LIMIT)
 		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 		EXPECT_EQ(0, pages_cached(self->mem));
 		EXPECT_EQ(0, count_wrong(self->mem, LEN, OTHER)) {
-			TH_LOG("left in way %zu", i);
+			TH_LOG("leave[%zu]", i);
 		}
 		munmap(self->mem, LEN);
 	}
@@ -380,7 +380,7 @@ TEST_F_TIMEOUT(image, image, TIME_LIMIT)
 	for (size_t i = 0; i < NR_LEAVES; i++) {
 		file_name(path, i);
 		EXPECT_EQ(0, wrong_in_file(path)) {
-			TH_LOG("left in way %zu", i);
+			TH_LOG("leave[%zu]", i);
 		}
 		unlink(path);
 	}

@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(large, exits_large, TIME_LIMIT)
 	}
 	EXPECT_GT(LONGEST, seconds);
 	EXPECT_TRUE(kernel_is_calm(self->log));
-	TH_LOG("%zu MiB went in %.2f s", self->len / MIB, seconds);
+	TH_LOG("%zu MiB were freed in %.2f s", self->len / MIB, seconds);
 }
 
 /* A process that was killed, but does not exit: its tracer stops it at PTRACE_EVENT_EXIT. */

@@ -526,7 +526,7 @@ static bool no_tables(struct scene *scene)
 TEST_F_TIMEOUT(faults, no_tables, TIME_LIMIT)
 {
 	if (access("/sys/kernel/debug/fail_pte_map", F_OK))
-		SKIP(return, "needs a kernel that can be broken on purpose, with page tables");
+		SKIP(return, "needs fail_pte_map, in kernels built for tests");
 	EXPECT_TRUE(apart(no_tables, &self->scene));
 }
 

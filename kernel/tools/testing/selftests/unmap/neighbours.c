@@ -377,7 +377,7 @@ TEST_F(neighbours, one_page)
 	for (long i = 0; i < TOUCHES; i++)
 		come_and_go(mem + i % 512 * PAGE);
 	after = count_flushes();
-	TH_LOG("%ld pages: %lld flushes of everything, %lld of a page", TOUCHES,
+	TH_LOG("%ld pages: %lld full TLB flushes, %lld of one page", TOUCHES,
 	       after.all - before.all, after.one - before.one);
 	/* Other tasks run on this CPU, too. */
 	EXPECT_GT(TOUCHES / 10, after.all - before.all);

@@ -273,7 +273,7 @@ static bool reclaimed(struct scene *scene)
 TEST_F_TIMEOUT(poison, reclaimed, TIME_LIMIT)
 {
 	if (variant->kind == LAZYFREE)
-		SKIP(return, "what is reclaimed does not come back");
+		SKIP(return, "reclaimed lazyfree pages do not come back");
 	EXPECT_TRUE(apart(reclaimed, &self->scene));
 }
 

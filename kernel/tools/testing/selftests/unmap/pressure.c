@@ -337,7 +337,7 @@ TEST_F_TIMEOUT(pressure, killed, TIME_LIMIT)
 		kill(pid, SIGKILL);
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(SIGKILL, status) {
-			TH_LOG("killed after an error of its own");
+			TH_LOG("the victim failed before it was killed");
 		}
 	}
 	stop(reclaimers[0]);

@@ -122,7 +122,7 @@ static void only_known(struct __test_metadata *_metadata, const char *path)
 		if (entry->d_name[0] == '.')
 			continue;
 		EXPECT_TRUE(is_known(path, entry->d_name)) {
-			TH_LOG("%s%s: who may read and write it?", path, entry->d_name);
+			TH_LOG("%s%s is not in files[]", path, entry->d_name);
 		}
 	}
 	if (dir)

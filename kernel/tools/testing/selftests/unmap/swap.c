@@ -384,7 +384,7 @@ TEST_F(swap, merged)
 		memset(self->mem + i * PAGE, 1 + i % 4, PAGE);
 	if (!merge_all(self->mem)) {
 		write_text("/sys/kernel/mm/ksm/run", "2");
-		SKIP(return, "KSM does not merge");
+		SKIP(return, "KSM merged nothing");
 	}
 	write_text("/sys/kernel/mm/ksm/run", "0");
 	reclaim_all(2 * LEN);

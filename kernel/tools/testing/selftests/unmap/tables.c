@@ -709,7 +709,7 @@ FIXTURE_SETUP(races)
 
 	/* Stock code frees no tables here: these races are of little use. */
 	if (variant->how == OFF && !getenv("TABLES_SECONDS"))
-		SKIP(return, "switched off, only when TABLES_SECONDS says how long");
+		SKIP(return, "with the switch off, needs TABLES_SECONDS");
 	missing = set_up(4, variant->how);
 	if (missing)
 		SKIP(return, "%s", missing);
