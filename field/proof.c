@@ -2,15 +2,15 @@
 /*
  * swathe-proof [--minutes N | --seconds N] [--seed S] [--dir DIR] [--teams LIST]
  *
- * Run as root on a machine whose kernel has Swathe, for an hour if it may be; see proof.h
- * for what it does.  It uses all processors, at most 100 MiB of memory and 30 MiB for
- * each of them, and a file in DIR (default: /var/tmp), written at up to 2 MiB a second.
+ * Run it as root on a machine whose kernel has Swathe, if possible for an hour; see proof.h
+ * for what it does.  It uses all processors, at most 100 MiB of memory plus 30 MiB for
+ * each processor, and a file in DIR (default: /var/tmp), written at up to 2 MiB a second.
  *
- * --teams anonymous,tmpfs,disk,walk names those that are to run, if not all.
- * --spoil stamp|trap|canary|table does something wrong, which must be found.
+ * --teams anonymous,tmpfs,disk,walk selects teams; without it all of them run.
+ * --spoil stamp|trap|canary|table makes a mistake on purpose, which must be found.
  *
- * exit status: 0 nothing was wrong; 1 something was; 2 wrong usage; 3 this is no Swathe
- * kernel, or not root, or the machine lacks something: nothing was shown.
+ * exit status: 0 nothing was wrong; 1 something was; 2 wrong usage; 3 nothing was proved:
+ * the kernel has no Swathe, the user is not root, or the machine lacks something.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,14 +30,15 @@
 #define MAX_TEAMS	256
 #define POLL		100000	/* us */
 #define TURN		5	/* polls */
-#define LOG_GRACE	600	/* polls: content that is wrong says more than the log */
+#define LOG_GRACE	600	/* polls: a team may find wrong content, which says more */
 
 struct options options = { .seconds = 3600, .dir = "/var/tmp" };
 struct account *account;
 
 /*
- * A team is only as good as it has processors: some of them have the machine at a time, while
- * the others are stopped.  @turns are the bits of those in which it runs.
+ * A team finds little unless its threads run at the same time, each on a processor.  So the
+ * teams take turns, and those without a turn are stopped.  @turns has a bit for each turn
+ * in which the team runs.
  */
 enum turn { ANON_TURN, FILE_TURN, WALK_TURN, WALKS_TURN, ALL_TURN, NR_TURNS };
 
@@ -49,13 +50,13 @@ static struct running {
 } teams[MAX_TEAMS];
 
 static unsigned int nr_teams;
-static char log_line[200];		/* the first complaint of the kernel's own */
+static char log_line[200];		/* the kernel's first complaint in its log */
 static struct account *accounts;
 static volatile sig_atomic_t interrupted;
 
 /*
- * The first one of a team is told.  A process whose memory is damaged may take the machine
- * with it when it ends: not before the verdict is out.
+ * Report the team's first failure only.  Do not exit: the exit of a process whose page tables
+ * are damaged may crash the machine before the verdict is printed.
  */
 static __noreturn void leave(int status, const char *fmt, va_list args)
 {
@@ -138,7 +139,7 @@ static void add_teams(const char *name, team_fn *run, unsigned int nr, unsigned 
 		teams[nr_teams++] = (struct running){ name, run, turns | 1U << ALL_TURN, 0 };
 }
 
-/* As many as keep all processors busy; at least one of each kind. */
+/* Enough teams to keep all processors busy; at least one of each kind. */
 static void choose_teams(void)
 {
 	unsigned int some = nr_cpus() / (MAX_WRITERS + 1);
@@ -222,7 +223,7 @@ static void find(struct finding *finding, int status, const char *where, const c
 	snprintf(finding->what, sizeof(finding->what), "%s", what);
 }
 
-/* A team that ended: it should not have. */
+/* A team has ended, which is a failure. */
 static void read_end(struct finding *finding, unsigned int number, int status)
 {
 	char text[80];
@@ -277,7 +278,7 @@ static void on_signal(int number)
 	interrupted = number;
 }
 
-/* To the end, or until something is found; how many seconds it was. */
+/* Run for the time asked for, or until something is found.  Returns the seconds that passed. */
 static unsigned long watch(struct finding *finding, int log)
 {
 	time_t start = time(NULL);
@@ -305,7 +306,7 @@ static unsigned long watch(struct finding *finding, int log)
 	return passed;
 }
 
-/* What the teams of one kind did; they stand side by side. */
+/* Print what the teams of one kind did; they are adjacent in teams[]. */
 static void print_kind(unsigned int first)
 {
 	struct account sum = { 0 };
@@ -343,7 +344,7 @@ static void print_verdict(const struct finding *finding, unsigned long seconds)
 		if (!i || strcmp(teams[i].name, teams[i - 1].name))
 			print_kind(i);
 	if (!counter_added("tables_freed"))
-		printf("note: no page table was given back: this shows nothing of tables\n");
+		printf("note: no page table was given back: this proves nothing about tables\n");
 	printf("counters before -> after:\n");
 	print_counters();
 	printf("----- swathe-proof: end -----\n");

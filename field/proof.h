@@ -2,20 +2,21 @@
 /*
  * swathe-proof: is memory what was written to it, on this machine, under Swathe?
  *
- * Everything here stores stamps in pages, which say whose they are and which store it was,
- * while others take the pages away: discard them, evict them, move them, give back their page
- * tables.  What may be lost by such an operation is known, so anything else that is lost,
- * old or foreign is wrong, and so is the kernel, or the machine.
+ * Writer threads store stamps in pages.  A stamp tells the page that it belongs to and the
+ * number of the store.  Meanwhile drivers discard, evict and move these pages, and the
+ * kernel gives back their page tables.  The drivers know which stores each operation may
+ * lose.  Any other content that is lost, old, or another page's means that the kernel or
+ * the machine is wrong.
  *
- * proof.c		options, starting the teams, watching them, the verdict
- * proof_team.c		an arena, those who store in it, and what must be found there
- * proof_anon.c		what is done to anonymous memory
- * proof_file.c		what is done to a mapped file: tmpfs, disk
- * proof_walk.c		tables that become other memory while processors may remember them
+ * proof.c		options, starting and watching the teams, the verdict
+ * proof_team.c		an arena, its writers, and the check of its content
+ * proof_anon.c		operations on anonymous memory
+ * proof_file.c		operations on a mapped file: tmpfs, disk
+ * proof_walk.c		page tables that are freed and reused while CPUs may have cached them
  * proof_machine.c	processor, kernel, switch and counters, and the kernel's log
  *
- * A team is a process: a driver, who takes memory away and checks, and threads that store,
- * each on a processor of its own.
+ * A team is a process: a driver thread, which removes memory and checks it, and writer
+ * threads, each on a processor of its own.
  */
 #ifndef PROOF_H
 #define PROOF_H
@@ -26,30 +27,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef uint64_t u64;
+#include "../include/base.h"
 
-#ifndef __noreturn
-#define __noreturn	__attribute__((__noreturn__))
-#endif
-#ifndef __printf
-#define __printf(a, b)	__attribute__((__format__(printf, a, b)))
-#endif
-
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof(*(a)))
-#define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
 #define load(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define add(p, v)	__atomic_add_fetch(p, v, __ATOMIC_RELAXED)
-
-#define PAGE		4096UL
-#define MIB		(1UL << 20)
-#define TABLE		(2 * MIB)	/* what one page table maps */
 
 #define EXIT_WRONG	1
 #define EXIT_USAGE	2
 #define EXIT_LACKS	3
 
-/* What the parent knows of a team, in memory that both have. */
+/* A team's report to the parent, in shared memory. */
 struct account {
 	u64 stores, takes, checks;
 	bool leaving;
@@ -61,30 +49,31 @@ struct options {
 	u64 seed;
 	unsigned int seconds;
 	const char *dir, *teams;
-	const char *spoil;	/* what to do wrong, to see that it is found */
+	const char *spoil;	/* a mistake to make on purpose: it must be found */
 };
 
 extern struct options options;
 extern struct account *account;		/* this team's own */
 
-/* proof.c: what was found; the team ends. */
+/* proof.c: report wrong content; the team stops. */
 __noreturn __printf(1, 2) void wrong(const char *fmt, ...);
-/* The machine cannot do this, which says nothing about it. */
+/* Report that the machine lacks something: this proves nothing. */
 __noreturn __printf(1, 2) void lacking(const char *fmt, ...);
 
 /* proof_machine.c */
 unsigned int nr_cpus(void);
-void use_cpu(unsigned int nth);		/* modulo those that this process may use */
-const char *require_machine(void);	/* NULL, or why nothing can be shown here */
+void use_cpu(unsigned int nth);		/* modulo the CPUs that this process may use */
+const char *require_machine(void);	/* NULL, or why the proof cannot run here */
 void print_machine(void);
-void note_counters(void);		/* as they are before */
-void print_counters(void);		/* what was added to them since */
+void note_counters(void);		/* remember the counters */
+void print_counters(void);		/* print how much they grew since */
 long long counter_added(const char *name);
 int open_log(void);
 bool log_complains(int fd, char *line, size_t size);
 
 /*
- * A generator for each thread: the same for the same seed, who being which team's.
+ * A random generator for each thread.  Its numbers depend on the seed, the team and @who,
+ * the thread within the team.
  */
 struct random {
 	u64 state;
@@ -97,16 +86,17 @@ unsigned int below(struct random *random, unsigned int limit);
 /* proof_team.c */
 #define NR_TABLES	16
 #define ARENA		(NR_TABLES * TABLE)
-#define CLUSTER		4	/* neighbours in each table, and one page that is alone */
+#define CLUSTER		4	/* adjacent pages in each table; and one page elsewhere */
 #define PER_TABLE	(CLUSTER + 1)
 #define NR_PAGES	(NR_TABLES * PER_TABLE)
 #define MAX_WRITERS	2
 #define NR_WORDS	4	/* places of a page in which its stamp is stored */
 
 /*
- * A page that is stored into.  @begun and @seq are its writer's: the last store that was
- * begun, and that has ended.  The driver's are @base: of stores up to that anything may be
- * gone, later ones must be there; and @losing, while an operation is on that may drop any.
+ * A page that a writer stores in.  The writer sets @begun and @seq: the last store that it
+ * began, and the last that it finished.  The driver sets @base: stores up to this number
+ * may be lost, later ones must be there; and @losing, while an operation runs that may lose
+ * any store.
  */
 struct spot {
 	u64 begun __attribute__((__aligned__(64)));
@@ -128,39 +118,39 @@ struct team {
 	unsigned int nr_writers;
 	int gate;		/* closed: writers wait */
 	unsigned int parked;
-	bool snapshot;		/* a child's: numbers and pages are not of the same moment */
+	bool snapshot;		/* in a child: its spots may be older than its pages */
 };
 
-/* Where the pages are, and who stores into them; the arena is mapped. */
+/* Place the spots in the arena, which must be mapped, and start the writers. */
 void start_team(struct team *team, unsigned int number);
 /* Some whole tables of the arena, or a part of one. */
 struct range pick_range(struct team *team);
 bool in_range(const struct spot *spot, struct range range);
-/* Around an operation on the range that may drop what was stored before its end. */
+/* Put these around an operation that may lose stores made before its end. */
 void begin_loss(struct team *team, struct range range);
 void end_loss(struct team *team, struct range range);
-/* Wait, not for ever, until each page of the range was stored into twice. */
+/* Wait until two more stores were made in each page of the range, or 100 ms have passed. */
 void await_stores(struct team *team, struct range range);
-/* No store ends while the gate is closed. */
+/* While the gate is closed, no writer stores. */
 void close_gate(struct team *team);
 void open_gate(struct team *team);
 
-/* The stamps of a page, from wherever they are read. */
+/* The stamps of a page, whatever they were read through. */
 struct stamps {
 	u64 word[NR_WORDS];
 };
 
 struct stamps read_stamps(const char *page);
 size_t word_offset(unsigned int nth);
-/* The least number that @spot's page must hold at a later time; 0: nothing is known. */
+/* The number of the oldest store that @spot's page may hold from now on; 0: it may be empty. */
 u64 least_number(const struct spot *spot);
-/* Fail unless the stamps are this page's, and not older than that. */
+/* Fail unless the stamps are this page's and of store @least or later. */
 void check_stamps(struct team *team, unsigned int nr, const struct stamps *stamps, u64 least,
 		  const char *after);
-/* All pages of the arena, by this process's own mapping of it. */
+/* Check all pages of the arena, through the mapping @view. */
 void check_arena(struct team *team, const char *view, const char *after);
 
-/* What a team does, until it is killed. */
+/* A team's main function: it runs until the team is killed. */
 typedef void team_fn(unsigned int number);
 
 team_fn run_anon, run_tmpfs, run_disk, run_walk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is done to anonymous memory: see proof.h. */
+/* Operations on anonymous memory: see proof.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 static void advise(struct team *team, struct range range, int advice)
 {
-	/* What cannot be done now (EAGAIN, EINVAL, EBUSY) changes nothing. */
+	/* A call that fails (EAGAIN, EINVAL, EBUSY) changes nothing. */
 	madvise(team->arena + range.first, range.end - range.first, advice);
 }
 
@@ -32,7 +32,7 @@ static void discard(struct team *team, struct range range)
 	end_loss(team, range);
 }
 
-/* One page after the other: the table is empty with the last of them. */
+/* Discard page by page: the last one leaves the table empty. */
 static void discard_pages(struct team *team, struct range range)
 {
 	for (unsigned int i = 0; i < NR_PAGES; i++) {
@@ -63,7 +63,7 @@ static void collapse(struct team *team, struct range range)
 	advise(team, range, MADV_COLLAPSE);
 }
 
-/* A new mapping in the same place: small pages mostly, or huge ones, or what is usual here. */
+/* A new mapping in the same place: with small pages mostly, else huge, else the default. */
 static void replace(struct team *team, struct range range)
 {
 	char *start = team->arena + range.first;
@@ -85,7 +85,7 @@ static void replace(struct team *team, struct range range)
 	end_loss(team, range);
 }
 
-/* Nobody stores there any more: it must stay what it is. */
+/* Check pages that no writer stores in any more: they must not change. */
 static void check_still(struct team *team, struct range range, const char *there,
 			const u64 *least, const char *after)
 {
@@ -108,12 +108,12 @@ static void check_still(struct team *team, struct range range, const char *there
 			continue;
 		again = read_stamps(page);
 		if (memcmp(&again, &stamps[i], sizeof(again)))
-			wrong("page %u was stored into where it does not belong any more; after %s",
+			wrong("page %u was still stored into after it had moved away; after %s",
 			      i, after);
 	}
 }
 
-/* Pages and all go elsewhere; here is nothing. */
+/* Move the pages elsewhere; the range is empty then. */
 static void move(struct team *team, struct range range)
 {
 	size_t len = range.end - range.first;
@@ -125,13 +125,13 @@ static void move(struct team *team, struct range range)
 	begin_loss(team, range);
 	there = mremap(team->arena + range.first, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
 	end_loss(team, range);
-	if (there == MAP_FAILED)	/* of several mappings: not in one call */
+	if (there == MAP_FAILED)	/* mremap() refuses a range of several mappings */
 		return;
 	check_still(team, range, there, least, "mremap()");
 	munmap(there, len);
 }
 
-/* The child's part: its memory does not change when its parent's does. */
+/* The child: its memory must not change when its parent's does. */
 static __noreturn void be_child(struct team *team, struct range range, const u64 *least)
 {
 	struct stamps stamps[NR_PAGES], again;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is done to a mapped file: see proof.h.
+ * Operations on a mapped file: see proof.h.
  *
- * A store into a shared mapping is in the file: read(2) finds it, whatever became of the
- * page since, unless a hole was punched.  In tmpfs a page that was read first is written
- * without a fault: nothing but its entry's dirty bit knows.  If that is lost, eviction
+ * A store into a shared mapping changes the file: read(2) finds it whatever happened to the
+ * page since, unless a hole was punched.  In tmpfs, a store to a page that was read before
+ * takes no fault: only its entry's dirty bit records it.  If that bit is lost, eviction
  * takes the page for clean and drops it.
  */
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@
 
 struct file {
 	struct team team;
-	char *view;		/* another mapping of it, which nobody stores by */
+	char *view;		/* another mapping of the file, for reading */
 	int fd;
 	bool disk, holes;
 };
@@ -71,7 +71,7 @@ static void replace(struct file *file, struct range range)
 		lacking("cannot map the file: %s", strerror(errno));
 }
 
-/* To the disk, and out of memory; not too often: disks wear out. */
+/* Write the file to the disk and drop it from memory; with pauses, to spare the disk. */
 static void write_back(struct file *file, struct range range)
 {
 	if (!file->disk)
@@ -82,7 +82,7 @@ static void write_back(struct file *file, struct range range)
 	usleep(DISK_PAUSE);
 }
 
-/* By read(2), one word after the other: what the file holds, not what a mapping shows. */
+/* Check what read(2) finds in the file, word by word. */
 static void check_file(struct file *file, struct range range, const char *after)
 {
 	struct team *team = &file->team;
@@ -102,10 +102,10 @@ static void check_file(struct file *file, struct range range, const char *after)
 }
 
 /*
- * While nobody stores: forget the entries, which hand on their dirty bits, map the pages
- * read-only, and evict them: those that seem clean are gone.
+ * Find lost dirty bits, while no writer stores: zap the entries, which must transfer their
+ * dirty bits, map the pages read-only, and evict them.  Eviction drops pages that look clean.
  */
-static void look_for_dirt(struct file *file, struct range range)
+static void check_dirty_bits(struct file *file, struct range range)
 {
 	close_gate(&file->team);
 	if (below(&file->team.random, 2))
@@ -132,8 +132,8 @@ static const struct way {
 	{ "MADV_PAGEOUT", evict },
 	{ "mmap() in its place", replace },
 	{ "writing back", write_back },
-	{ "looking for dirt", look_for_dirt },
-	{ "looking for dirt", look_for_dirt },
+	{ "the check of dirty bits", check_dirty_bits },
+	{ "the check of dirty bits", check_dirty_bits },
 };
 
 static void take_and_check(struct file *file)

@@ -14,7 +14,6 @@
 #ifndef UNMAP
 #define UNMAP	"/sys/kernel/mm/unmap/"
 #endif
-#define THP	"/sys/kernel/mm/transparent_hugepage/"
 #define MAX_COUNTERS	64
 #define LINE	200
 
@@ -45,11 +44,11 @@ void use_cpu(unsigned int nth)
 const char *require_machine(void)
 {
 	if (access(UNMAP "enabled", F_OK))
-		return "this is no Swathe kernel: there is no " UNMAP "enabled";
+		return "this kernel has no Swathe: there is no " UNMAP "enabled";
 	if (geteuid())
 		return "only root may read the counters and page frames";
 	if (sysconf(_SC_PAGESIZE) != (long)PAGE)
-		return "pages are not of 4 KiB here";
+		return "the page size is not 4 KiB";
 	return NULL;
 }
 
@@ -68,7 +67,7 @@ static const char *first_line(const char *path)
 	return line;
 }
 
-/* What follows "KEY :" on the first line that begins with it. */
+/* The text after "KEY :" on the first line that begins with KEY. */
 static const char *field(const char *path, const char *key)
 {
 	static char line[LINE];
@@ -136,7 +135,7 @@ void print_machine(void)
 	print_huge_pages();
 }
 
-/* Of stat, and how often processors were asked to flush (x86). */
+/* The counters of stat, and the number of TLB flush interrupts (x86). */
 struct counter {
 	char name[40];
 	long long before;
@@ -236,7 +235,7 @@ int open_log(void)
 	return fd;
 }
 
-/* What the kernel says of page tables and pages that are not what they should be. */
+/* Find the kernel's messages about bad page tables and bad pages. */
 bool log_complains(int fd, char *line, size_t size)
 {
 	static const char *const signs[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An arena, those who store in it, and what must be found there: see proof.h. */
+/* An arena, its writers, and the check of its content: see proof.h. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "proof.h"
 
-/* A stamp: whose page it is, and the number of the store. */
+/* A stamp: the page that it belongs to, and the number of the store. */
 #define NUMBER_BITS	44
 #define NUMBER(stamp)	((stamp) & ((1ULL << NUMBER_BITS) - 1))
 #define OWNER(stamp)	((stamp) >> NUMBER_BITS)
@@ -41,7 +41,7 @@ struct random random_for(unsigned int team, unsigned int who)
 	return random;
 }
 
-/* Both ends of the page, and two places between. */
+/* Both ends of the page, and two places in between. */
 size_t word_offset(unsigned int nth)
 {
 	return nth * (PAGE - sizeof(u64)) / (NR_WORDS - 1) & ~(sizeof(u64) - 1);
@@ -56,13 +56,13 @@ struct stamps read_stamps(const char *page)
 	return stamps;
 }
 
-/* Of one who has read his page: if it was dropped before that, this is known by now. */
+/* Call it after reading the page: if the driver dropped the page before, it has said so. */
 static bool may_be_lost(const struct spot *spot)
 {
 	return load(&spot->losing) || spot->seq <= load(&spot->base);
 }
 
-/* Who stores alone finds what he stored last, or nothing if that may be; never something older. */
+/* A page's only writer must read its own last store, or zero if that may be lost; no older one. */
 static void check_own(struct team *team, unsigned int nr, const char *page)
 {
 	const struct spot *spot = &team->spots[nr];
@@ -82,8 +82,8 @@ static void write_page(struct team *team, unsigned int nr)
 	u64 number = spot->seq + 1, stamp = stamp_of(team, nr, number);
 
 	/*
-	 * Reading first maps the page clean: then the processor alone makes it dirty.  One
-	 * store in four is made without having looked.
+	 * Reading first maps the page clean, and the store then only sets the dirty bit in the
+	 * entry.  One store in four is made without reading first.
 	 */
 	if (number & 3)
 		check_own(team, nr, page);
@@ -123,7 +123,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* In each table a few neighbours, which may become a run, and one page that is alone. */
+/* In each table a few adjacent pages, which may form a run, and one page elsewhere. */
 static void place_spots(struct team *team)
 {
 	const unsigned int pages = TABLE / PAGE, alone = pages / 2 + CLUSTER;
@@ -205,7 +205,7 @@ static u64 now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* A busy machine may let writers wait: what they did not store is not checked. */
+/* On a busy machine writers may not run in time: then fewer new stores are checked. */
 void await_stores(struct team *team, struct range range)
 {
 	u64 end = now_ns() + PATIENCE_NS, wanted[NR_PAGES];
@@ -244,7 +244,7 @@ u64 least_number(const struct spot *spot)
 	return number > spot->base ? number : 0;
 }
 
-/* Stores may have been begun and ended while the stamps were read. */
+/* Writers may have stored while the stamps were read. */
 void check_stamps(struct team *team, unsigned int nr, const struct stamps *stamps, u64 least,
 		  const char *after)
 {

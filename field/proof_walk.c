@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables that become other memory while processors may remember them: see proof.h.
+ * Page tables that are freed and reused while CPUs may have cached them: see proof.h.
  *
- * A processor keeps upper levels of page tables beside translations, where nothing shows
- * them: a walk may begin at a table that was given back.  As long as that page is zero
- * nobody would notice, and afterwards everybody.  So it is filled with traps: entries of
- * which each maps one canary page.  They are written to pipes, whose pages come from where
- * page tables come from, on every processor, and to fresh anonymous memory.
+ * Besides translations, a processor caches upper-level entries, so a page walk may start at
+ * a table that was freed.  Nothing happens as long as the freed page is zero.  So the
+ * driver fills freed pages with traps: entries that all map one page, the canary.  It
+ * writes traps to pipes, on every processor, because pipe pages are allocated from the same
+ * lists as page tables; and to new anonymous memory.
  *
- * A round: walkers, one a processor, store in a page of each table; the driver takes all of
- * it away, waits, and sets the traps; the walkers, who did something else meanwhile or
- * nothing, load from and store into the same places.  Who comes by an old translation reads
- * what was discarded; who comes by an old table reads the canary, changes it, or leaves an
+ * A round: walkers, one on each processor, store in a page of each table.  The driver
+ * removes all of these pages, waits, and sets the traps.  Then the walkers load from and
+ * store to the same addresses.  A walker that uses a stale translation reads content that
+ * was discarded.  One that uses a stale table reads the canary, changes it, or sets an
  * accessed bit in a trap.
  */
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@
 #define TRAPPED		(2 * MIB)	/* of anonymous memory */
 #define PIPE_SIZE	(256UL << 10)	/* for each processor */
 
-/* Present, writable, user's; neither accessed nor dirty. */
+/* Present, writable, user; neither accessed nor dirty. */
 #define X86_ENTRY(pfn)	((pfn) << 12 | 7)
 
 enum waiting { SPINNING, YIELDING, SLEEPING, NR_WAITINGS };
@@ -48,7 +48,7 @@ static struct walk {
 	u64 *canary;
 	u64 trap[WORDS];
 	int pipes[MAX_WALKERS][2];
-	u64 step;		/* odd: walkers fill; even: they look */
+	u64 step;		/* odd: walkers fill the pages; even: they check them */
 	unsigned int done;
 	enum waiting waiting;
 } walk;
@@ -91,7 +91,7 @@ static void look_at_all(unsigned int walker)
 		u64 word = load((u64 *)place(walker, i));
 
 		if (word == CANARY)
-			wrong("walker %u came through table %u after it was given back", walker, i);
+			wrong("walker %u used table %u after it was given back", walker, i);
 		if (word)
 			wrong("walker %u reads %#llx in table %u, which was discarded", walker,
 			      (unsigned long long)word, i);
@@ -108,7 +108,7 @@ static void *walker(void *arg)
 		store_all(self, step);
 		add(&walk.done, 1);
 		await_step(step + 1);
-		/* Half of them store without having looked. */
+		/* Half of the walkers store without loading first. */
 		if ((self ^ step / 2) & 1)
 			look_at_all(self);
 		store_all(self, step + 1);
@@ -170,7 +170,7 @@ static void take_all(void)
 	add(&account->takes, 1);
 }
 
-/* The canary may be moved while it is ours: look where it is each time. */
+/* The kernel may migrate the canary: look its frame up each time. */
 static u64 canary_frame(void)
 {
 	static int fd = -1;
@@ -188,7 +188,7 @@ static void set_canary(void)
 		walk.canary[i] = CANARY;
 }
 
-/* Where entries look otherwise than on x86, content that is none. */
+/* The format of entries is x86's; elsewhere the trap is arbitrary content. */
 static void make_trap(void)
 {
 	u64 word = CANARY ^ walk.step;
@@ -221,8 +221,8 @@ static void check_trap(const u64 *words, const char *what)
 {
 	for (size_t i = 0; i < WORDS; i++)
 		if (words[i] != walk.trap[i])
-			wrong("%s was changed where nobody stores: %#llx instead of %#llx", what,
-			      (unsigned long long)words[i], (unsigned long long)walk.trap[i]);
+			wrong("%s was changed, but nothing stores in it: %#llx instead of %#llx",
+			      what, (unsigned long long)words[i], (unsigned long long)walk.trap[i]);
 }
 
 static void check_pipe(unsigned int nth)
@@ -246,7 +246,7 @@ static void check_traps(char *trapped)
 			      (unsigned long long)walk.canary[i]);
 }
 
-/* By the driver's own processor: what each walker stored last. */
+/* Check each walker's last store from the driver's processor. */
 static void check_stores(void)
 {
 	for (unsigned int i = 0; i < WALK_TABLES; i++) {
@@ -278,7 +278,7 @@ static void play_round(char *trapped)
 	store(&walk.waiting, below(&walk.random, NR_WAITINGS));
 	take_step();
 	take_all();
-	usleep(below(&walk.random, 15000));	/* for the grace period after which tables go */
+	usleep(below(&walk.random, 15000));	/* tables are freed after a grace period */
 	set_traps(trapped);
 	spoil(trapped);
 	take_step();

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts what each kernel function executes and who called it.
+ * Counts the instructions of each kernel function, by call path.
  *
- * Works on translation blocks: straight stretches of code that end with a jump.
- * A block whose last instruction calls makes the next one a callee; one that
- * returns makes it whoever waits at that address.  Everything else that lands
- * in another function is a tail call or an interrupt, and is hung below the
+ * The unit is QEMU's translation block: straight code that ends with a jump.  After a
+ * block that ends with a call, the next block belongs to a callee.  After a block that
+ * ends with a return, the next block belongs to the caller whose return address it is.
+ * Any other change of function is a tail call or an interrupt, and becomes a child of the
  * same caller.
  *
- * What enters the kernel from user space, called or interrupted, begins at the
- * root: nothing of the kernel waits below it.  A program's own calls are one node.
- * Were they followed, a fault half-way through a block that calls would leave its
- * caller waiting for good, and the tree would be as deep as there are faults.
+ * Code that enters the kernel from user space, by a call or an interrupt, begins at the root:
+ * no kernel function waits below it.  A program's own calls are one node.  If they were
+ * followed, a fault in the middle of a block that calls would leave its caller waiting for
+ * ever, and the tree would be as deep as there are faults.
  *
- * Every task has calls of its own.  Which one a CPU runs is seen in the function
- * that exchanges the stacks: its first load is from the next task's structure.
+ * Every task has a call stack of its own.  A CPU's current task is learned in the function
+ * that switches stacks: its first load is from the next task's structure.
  *
- * A block that faults half-way counts in whole, and once more when it is
- * resumed: the sum exceeds the guest's clock by a few parts in a thousand.
+ * A block that faults half-way counts as a whole, and again when it is restarted: the sum
+ * exceeds the guest's clock by a few parts in a thousand.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,9 +37,9 @@ struct block {
 	uint64_t addr;
 	uint64_t next;		/* the address behind it */
 	unsigned int symbol;
-	unsigned int ends;	/* INSN_CALL or INSN_RETURN, if it does so */
-	bool enters;		/* begins where its function does */
-	bool first;		/* is what a new task executes first */
+	unsigned int ends;	/* INSN_CALL, INSN_RETURN, or 0 */
+	bool enters;		/* is the first block of its function */
+	bool first;		/* is the first block that a new task executes */
 	struct counts adds;
 };
 
@@ -51,16 +51,16 @@ struct frame {
 struct task {
 	uint64_t id;			/* where its stack pointer is kept */
 	struct task *next;
-	struct node *node;		/* what it executes, NULL: not yet known */
+	struct node *node;		/* the function it executes; NULL: not yet known */
 	const struct block *last;
 	unsigned int depth;
 	struct frame frames[MAX_DEPTH];
 };
 
 struct cpu {
-	uint64_t runs;			/* a task's id; below MAX_CPUS: not yet known */
-	struct task *task;		/* the same, NULL: to be looked up */
-	bool switches;
+	uint64_t runs;			/* the task's id; up to MAX_CPUS: not yet known */
+	struct task *task;		/* the same task; NULL: to be looked up */
+	bool switches;			/* stacks, and has not loaded the next one yet */
 };
 
 static struct node root;
@@ -122,7 +122,7 @@ static void forget_tasks(void)
 
 static void call(struct task *task, const struct block *block)
 {
-	/* Deeper than any kernel stack: returns were missed, and nobody waits. */
+	/* Deeper than any kernel stack: returns were missed, and no caller waits. */
 	if (task->depth == MAX_DEPTH) {
 		task->depth = 0;
 		task->node = tree_child(&root, task->node->symbol);
@@ -134,7 +134,7 @@ static void call(struct task *task, const struct block *block)
 	task->node->self.calls++;
 }
 
-/* Back to whoever waits at this address; false if nobody does. */
+/* Return to the caller that waits at this address; false if there is none. */
 static bool pop(struct task *task, uint64_t addr)
 {
 	unsigned int depth;
@@ -180,7 +180,7 @@ static void follow(struct task *task, const struct block *block)
 	task->last = block;
 }
 
-/* Its structure may have been another task's, which ended. */
+/* A new task may have the structure of one that ended. */
 static void forget_calls(struct task *task)
 {
 	task->node = NULL;
@@ -252,7 +252,7 @@ static bool begins_tasks(unsigned int symbol)
 	return !strcmp(name, "ret_from_fork_asm") || !strcmp(name, "ret_from_fork");
 }
 
-/* Remote invalidations are one or all besides. */
+/* arm64: a remote flush is counted by what it flushes, one page or all. */
 static void add_insn(struct block *block, const struct qemu_plugin_insn *insn)
 {
 	unsigned int kind = decode_insn(insn);
@@ -272,7 +272,7 @@ static void add_insn(struct block *block, const struct qemu_plugin_insn *insn)
 	}
 }
 
-/* QEMU may translate the same code again: what was counted stays in the tree. */
+/* QEMU may translate the same code again: blocks are never freed, counts are in the tree. */
 static void translated(struct qemu_plugin_tb *tb)
 {
 	size_t i, nr = qemu_plugin_tb_n_insns(tb);

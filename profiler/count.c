@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts events alone.  Only the instructions that are events call back: a guest
- * runs at nearly its own speed.
+ * Counts events only.  Only instructions that are events have a callback, so the guest
+ * runs at nearly its usual speed.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Just enough decoding for x86-64 and arm64: see enum insn_kind.
- *
- * The markers are instructions that do nothing and that no compiler emits:
- * a long nop with a displacement of its own on x86, a move of a number of its
- * own to the zero register on arm64.  workloads/workload.h has the other half.
+ * Decode as much of x86-64 and arm64 as enum insn_kind needs.  include/mark.h defines the
+ * workloads' marks.
  */
 #include <stdbool.h>
 #include <string.h>
 
+#include "../include/mark.h"
 #include "decode.h"
 
-#define BEGIN_X86	0x53574201u
-#define END_X86		0x53574202u
-#define REPORT_X86	0x53574203u
-#define BEGIN_ARM64	0xd28a6c3fu	/* movz xzr, #0x5361 */
-#define END_ARM64	0xd28a6c5fu	/* movz xzr, #0x5362 */
-#define REPORT_ARM64	0xd28a6c7fu	/* movz xzr, #0x5363 */
-
 struct x86 {
-	const uint8_t *op;	/* the opcode, prefixes passed */
+	const uint8_t *op;	/* the opcode, behind the prefixes */
 	const uint8_t *end;
 	bool lock;
-	bool repeat;		/* f2 or f3, which make other instructions of some */
+	bool repeat;		/* f2 or f3: some opcodes mean another instruction with it */
 };
 
 static bool is_prefix(uint8_t byte)
@@ -58,19 +49,29 @@ static bool in_memory(uint8_t modrm)
 	return modrm < 0xc0;
 }
 
-/* nopl disp32(%rax,%rax,1) with one of our displacements. */
-static unsigned int marker(const struct x86 *x)
+static unsigned int mark_kind(uint32_t number)
+{
+	switch (number) {
+	case MARK_BEGIN:
+		return INSN_BEGIN;
+	case MARK_END:
+		return INSN_END;
+	case MARK_REPORT:
+		return INSN_REPORT;
+	default:
+		return 0;
+	}
+}
+
+/* nopl disp32(%rax,%rax,1) */
+static unsigned int x86_mark(const struct x86 *x)
 {
 	uint32_t disp;
 
 	if (x->end - x->op != 8 || byte_at(x, 2) != 0x84)
 		return 0;
 	memcpy(&disp, x->op + 4, sizeof(disp));
-	if (disp == BEGIN_X86)
-		return INSN_BEGIN;
-	if (disp == END_X86)
-		return INSN_END;
-	return disp == REPORT_X86 ? INSN_REPORT : 0;
+	return mark_kind(disp - MARK_X86);
 }
 
 /* Opcodes that begin with 0f. */
@@ -79,7 +80,7 @@ static unsigned int decode_0f(const struct x86 *x)
 	uint8_t op = byte_at(x, 1), modrm = byte_at(x, 2);
 
 	if (op == 0x1f)
-		return marker(x);
+		return x86_mark(x);
 	if (op == 0x01 && in_memory(modrm) && reg_field(modrm) == 7)
 		return INSN_FLUSH_ONE;				/* invlpg */
 	if (op == 0x01 && modrm == 0xfe && !x->repeat)
@@ -104,7 +105,7 @@ static unsigned int decode_plain(const struct x86 *x)
 	if (op == 0xc3 || op == 0xc2)
 		return INSN_RETURN;
 	if ((op == 0x86 || op == 0x87) && in_memory(modrm))
-		return INSN_ATOMIC;				/* xchg locks by itself */
+		return INSN_ATOMIC;				/* xchg needs no prefix */
 	return op == 0x0f ? decode_0f(x) : 0;
 }
 
@@ -115,7 +116,7 @@ unsigned int decode_x86(const uint8_t *insn, size_t len)
 	return decode_plain(&x) | (x.lock ? INSN_ATOMIC : 0);
 }
 
-/* Acquiring loads and releasing stores are none: they are encoded nearby. */
+/* ldapr has an atomic's encoding, but is a load. */
 static bool is_arm64_atomic(uint32_t insn)
 {
 	if ((insn & 0x3ffffc00) == 0x38bfc000)			/* ldapr */
@@ -136,9 +137,9 @@ static bool is_arm64_call(uint32_t insn)
 }
 
 /*
- * sys #op1, c8 (c9: the same without XS), CRm, #op2: bit 0 of op2 tells "by address"
- * from "all", CRm tells whom it reaches: 1 and 5 the outer shareable domain, 2 and 3
- * the inner one, 6 and 7 this CPU.
+ * sys #op1, c8 (c9: the same without XS), CRm, #op2.  Bit 0 of op2: by address, or all.
+ * CRm selects the domain: 1 and 5 outer shareable, 2 and 3 inner shareable, 6 and 7 this
+ * CPU.
  */
 static unsigned int arm64_tlbi(uint32_t insn)
 {
@@ -150,14 +151,20 @@ static unsigned int arm64_tlbi(uint32_t insn)
 	return crm == 6 || crm == 7 ? kind : kind | INSN_REMOTE;
 }
 
+/* movz xzr, #imm16 */
+static unsigned int arm64_mark(uint32_t insn)
+{
+	if ((insn & 0xffe0001f) != 0xd280001f)
+		return 0;
+	return mark_kind((insn >> 5 & 0xffff) - MARK_ARM64);
+}
+
 unsigned int decode_arm64(uint32_t insn)
 {
-	if (insn == BEGIN_ARM64)
-		return INSN_BEGIN;
-	if (insn == END_ARM64)
-		return INSN_END;
-	if (insn == REPORT_ARM64)
-		return INSN_REPORT;
+	unsigned int mark = arm64_mark(insn);
+
+	if (mark)
+		return mark;
 	if (is_arm64_call(insn))
 		return INSN_CALL;
 	if ((insn & 0xfffffc1f) == 0xd65f0000 || (insn & 0xfffffbff) == 0xd65f0bff)

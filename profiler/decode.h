@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the profiler wants to know of an instruction: does it lock, does it
- * invalidate a TLB, does it call or return, is it one of our markers?
+ * What the profiler needs to know about an instruction: whether it is atomic, invalidates
+ * a TLB, calls, returns, or is a workload's mark.
  */
 #ifndef SWATHE_PROFILER_DECODE_H
 #define SWATHE_PROFILER_DECODE_H
@@ -15,11 +15,11 @@ enum insn_kind {
 	INSN_ATOMIC	= 1 << 2,	/* locked, or an exclusive store */
 	INSN_FLUSH_ONE	= 1 << 3,	/* invalidates one page's translation */
 	INSN_FLUSH_ALL	= 1 << 4,	/* invalidates an address space or more */
-	INSN_BEGIN	= 1 << 5,	/* the workload's markers */
+	INSN_BEGIN	= 1 << 5,	/* the workload's marks: include/mark.h */
 	INSN_END	= 1 << 6,
 	INSN_REPORT	= 1 << 7,
-	INSN_CR3	= 1 << 8,	/* with INSN_FLUSH_ALL: %cr3 was written */
-	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs as well */
+	INSN_CR3	= 1 << 8,	/* with INSN_FLUSH_ALL: by writing %cr3 */
+	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs, too */
 	INSN_WRMSR	= 1 << 10,
 };
 

@@ -10,7 +10,7 @@
 #define MAX_NAMES	6
 #define MAX_ENTRIES	16
 
-/* The xAPIC's command register, in the page of the fixmap that it is mapped by. */
+/* The xAPIC's command register, at its address in the fixmap. */
 #define APIC_PAGE	0xffffffffff5fd000u
 #define APIC_ICR	0x300
 
@@ -25,19 +25,19 @@ const char *const event_names[NR_EVENTS] = {
 	[EVENT_TABLE_FREED]	= "tables_freed",
 };
 
-/* Functions whose entry is an event.  Every kernel lacks some, none may lack all. */
+/* Functions whose entry is an event.  A kernel may lack some of them, but not all. */
 struct functions {
 	enum event event;
 	const char *names[MAX_NAMES];
 };
 
 /*
- * native_flush_tlb_global() writes %cr4 twice where there is no INVPCID: it counts
- * once, by its entry.
+ * native_flush_tlb_global() writes %cr4 twice on CPUs without INVPCID: its entry counts
+ * instead, once.
  *
- * A table is freed where it is handed over to be freed, not after its grace
- * period: pte_free_now() is the second half of pte_free_defer().
- * unmap_table_set_gone() is called for each that mm/unmap/ gives back.
+ * A table counts as freed when the kernel hands it over to be freed, not after the grace
+ * period; so pte_free_now(), the second half of pte_free_defer(), does not count.
+ * mm/unmap/ calls unmap_table_set_gone() for each table that it gives back.
  */
 static const struct functions x86_functions[] = {
 	{ EVENT_TLB_FULL, { "native_flush_tlb_global" } },
@@ -47,7 +47,7 @@ static const struct functions x86_functions[] = {
 	{ NR_EVENTS, { NULL } },
 };
 
-/* pte_alloc_one() and __pte_free_tlb() are inline: upper tables are counted with the rest. */
+/* pte_alloc_one() and __pte_free_tlb() are inline here: these count upper tables, too. */
 static const struct functions arm64_functions[] = {
 	{ EVENT_IPI, { "gic_ipi_send_mask", "gicv5_ipi_send_single" } },
 	{ EVENT_TABLE_ALLOCATED, { "__pte_alloc" } },
@@ -114,7 +114,7 @@ static bool switches_mm(const char *function)
 	return false;
 }
 
-/* What invalidates more than one translation, by the function it stands in. */
+/* The event of a TLB instruction, by the function that contains it. */
 static unsigned int flush_in(unsigned int kind, const char *function)
 {
 	if (kind & INSN_REMOTE)
@@ -123,7 +123,7 @@ static unsigned int flush_in(unsigned int kind, const char *function)
 		return 1u << EVENT_TLB_SINGLE;
 	if (kind & INSN_CR3)
 		return 1u << (switches_mm(function) ? EVENT_MM_SWITCH : EVENT_TLB_FULL);
-	/* invpcid: what it does is in a register, but each function has its own use of it. */
+	/* invpcid: its type is in a register, but each function uses only one type. */
 	if (strstr(function, "flush_tlb_one"))
 		return 1u << EVENT_TLB_SINGLE;
 	if (!strcmp(function, "native_flush_tlb_global"))
@@ -151,7 +151,7 @@ bool events_may_send(uint64_t addr)
 	return strstr(function, "send_IPI") || !strcmp(function, "native_apic_mem_write");
 }
 
-/* One write is one IPI, even if it goes to all other CPUs. */
+/* One write counts as one IPI, even if it addresses all other CPUs. */
 bool events_sends(uint64_t vaddr)
 {
 	return vaddr == APIC_PAGE + APIC_ICR;

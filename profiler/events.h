@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is counted besides instructions.  What an instruction means to the TLB
- * depends on the function it stands in, and some events are a function's entry:
- * that is decided here, when code is translated.
+ * Events that are counted besides instructions.  Some events are the entry of a certain
+ * kernel function.  What a TLB instruction flushes depends on the function that contains
+ * it.  Both are decided here, when QEMU translates the code.
  */
 #ifndef SWATHE_PROFILER_EVENTS_H
 #define SWATHE_PROFILER_EVENTS_H
@@ -12,9 +12,9 @@
 
 enum event {
 	EVENT_ATOMIC,
-	EVENT_TLB_SINGLE,	/* this CPU's TLB, by address */
-	EVENT_TLB_FULL,		/* this CPU's TLB, an address space or more */
-	EVENT_TLB_REMOTE,	/* x86: other CPUs are asked; arm64: broadcast */
+	EVENT_TLB_SINGLE,	/* this CPU flushes a page */
+	EVENT_TLB_FULL,		/* this CPU flushes an address space or more */
+	EVENT_TLB_REMOTE,	/* x86: a request to other CPUs; arm64: a broadcast */
 	EVENT_MM_SWITCH,	/* x86: %cr3 written for another process */
 	EVENT_IPI,
 	EVENT_TABLE_ALLOCATED,
@@ -25,15 +25,15 @@ enum event {
 extern const char *const event_names[NR_EVENTS];
 
 /*
- * Find the functions that are events in the symbols read before.  Returns NULL,
- * or the name of an event for which this kernel has none of the functions known.
+ * Look the functions up that are events; symbols_read() comes first.  Returns NULL, or the
+ * name of an event of which this kernel has no known function.
  */
 const char *events_find(bool is_arm64);
 
-/* The events, as a mask, that an instruction of this kind at @addr is. */
+/* A mask of the events that an instruction of this kind at @addr stands for. */
 unsigned int events_of(unsigned int kind, uint64_t addr);
 
-/* May a store of the instruction at @addr send an IPI?  Does it, to @vaddr? */
+/* Whether the instruction at @addr may send an IPI by a store; whether a store to @vaddr does. */
 bool events_may_send(uint64_t addr);
 bool events_sends(uint64_t vaddr);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The two ways to count between a workload's markers: everything, function by
- * function (calls.c), or a few kinds of event alone, cheaply (count.c).
+ * The two ways to count between a workload's marks: all instructions by function
+ * (calls.c), or a few kinds of events, at less cost (count.c).
  *
- * For -icount, where all CPUs share one thread: nothing here is locked.
+ * Nothing here takes locks: under -icount all CPUs share one thread.
  */
 #ifndef SWATHE_PROFILER_MODES_H
 #define SWATHE_PROFILER_MODES_H
@@ -16,12 +16,12 @@
 
 struct mode {
 	const char *name;
-	/* Register what is to be called when this code is executed. */
+	/* Register callbacks for the execution of this translation block. */
 	void (*translated)(struct qemu_plugin_tb *tb);
-	/* A marked stretch begins: forget what was counted.  It ends: count no more. */
+	/* A marked stretch begins: reset the counts.  It ends: stop counting. */
 	void (*begin)(void);
 	void (*end)(void);
-	/* Print what the last stretch counted. */
+	/* Print the counts of the last stretch. */
 	void (*print)(FILE *out);
 };
 

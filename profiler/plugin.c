@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A QEMU plugin that counts between two markers in the guest's instructions.
+ * A QEMU plugin that counts while a workload runs between its marks (include/mark.h).
  *
  *	-plugin profiler.so,mode=calls|count,symbols=FILE,out=FILE,arch=x86_64
  *
- * A program that reports what it measured passes a third marker: only then is
- * written what its last marked stretch counted.  So there is one stretch for
- * each program that succeeded, however often it passed its markers.
+ * The plugin writes the counts of the last marked stretch when the workload executes
+ * MARK_REPORT.  So the output has one stretch for each workload that succeeded, however
+ * many stretches it marked.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void report(unsigned int cpu, void *data)
 	fflush(out);
 }
 
-static void watch_marker(struct qemu_plugin_insn *insn)
+static void watch_mark(struct qemu_plugin_insn *insn)
 {
 	unsigned int kind = decode_insn(insn);
 	plugin_executed_cb cb = kind & INSN_BEGIN ? begin :
@@ -96,7 +96,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	mode->translated(tb);
 	for (i = 0; i < nr; i++)
-		watch_marker(qemu_plugin_tb_get_insn(tb, i));
+		watch_mark(qemu_plugin_tb_get_insn(tb, i));
 }
 
 static void finished(qemu_plugin_id_t id, void *data)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the profiler uses of QEMU's plugin interface.  Debian packages no header
- * for it: these are the interface's own names and types.
+ * The part of QEMU's plugin interface that the profiler uses.  Debian packages no header
+ * for it; names and types are the interface's.
  *
- * PLUGIN_API is the version to speak: 1 for QEMU 7.2, 4 for QEMU 9.2 and later.
- * Since version 3 instruction bytes are copied out instead of pointed at.  Version 2
- * took away the counters that need no callback: what counts here calls back.
+ * PLUGIN_API is the interface's version: 1 for QEMU 7.2, 4 for QEMU 9.2 and later.
+ * Version 2 removed counters without callbacks, so the profiler uses callbacks only.
+ * Since version 3 qemu_plugin_insn_data() copies the bytes instead of returning a pointer.
  */
 #ifndef SWATHE_PROFILER_PLUGIN_H
 #define SWATHE_PROFILER_PLUGIN_H
@@ -30,8 +30,8 @@ enum qemu_plugin_cb_flags {
 };
 
 /*
- * QEMU 7.2 mixes up reads and writes when it selects what to call (_R gets stores
- * alone): ask for both, and for what each is.
+ * QEMU 7.2 confuses loads and stores when it selects callbacks (_R gets stores only): ask
+ * for both, and let the callback find out which it is.
  */
 enum qemu_plugin_mem_rw {
 	QEMU_PLUGIN_MEM_RW = 3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which function an address belongs to: a sorted table, searched by halves. */
+/* The function that an address belongs to: binary search in a sorted table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

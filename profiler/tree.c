@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A tree of calls.  The child found last is moved to the front of its list. */
+/* A call tree.  tree_child() moves the child that it finds to the front of its list. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tree of calls with what was counted in each. */
+/* A call tree with the counts of each call path. */
 #ifndef SWATHE_PROFILER_TREE_H
 #define SWATHE_PROFILER_TREE_H
 
@@ -20,16 +20,16 @@ struct node {
 	struct counts self;
 };
 
-/* The call of @symbol from @parent; made if it is the first. */
+/* The node for calls of @symbol from @parent; created if there is none. */
 struct node *tree_child(struct node *parent, unsigned int symbol);
 
 /*
- * Print every node that counted something below @root:
+ * Print every node below @root that has counts:
  * "A;B;C CALLS INSTRUCTIONS ATOMICS FLUSHES_ONE FLUSHES_ALL".
  */
 void tree_print(const struct node *root, FILE *out);
 
-/* Forget everything below @root, which stays. */
+/* Free everything below @root, and reset its counts. */
 void tree_clear(struct node *root);
 
 #endif /* SWATHE_PROFILER_TREE_H */

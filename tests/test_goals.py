@@ -19,7 +19,10 @@ def test_every_goal_names_a_metric_that_its_program_prints() -> None:
     printed = {
         bench.name: {
             name
-            for path in [paths.WORKLOADS / "report.c", *paths.WORKLOADS.glob(f"{bench.name}*.c")]
+            for path in [
+                paths.WORKLOADS / "lib" / "report.c",
+                *paths.WORKLOADS.glob(f"{bench.name}*.c"),
+            ]
             for name in re.findall(r'metric\("(\w+)"', path.read_text())
         }
         for bench in benches.BENCHES

@@ -12,6 +12,7 @@ from swathe.kernel import compiler
 from swathe.measure import benches, rows
 
 COUNTERS = paths.BUILD / "stat"
+LIBRARY = paths.WORKLOADS / "lib"
 MAIN = """\
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +53,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that ends as workloads do, with counters in a file of ours."""
     source = tmp_path_factory.mktemp("reporter") / "reporter.c"
     source.write_text(MAIN)
-    parts = [paths.WORKLOADS / f"{name}.c" for name in ("measure", "report", "request")]
-    flags = [f'-DUNMAP_STAT="{COUNTERS}"', f"-I{paths.WORKLOADS}"]
+    parts = [LIBRARY / f"{name}.c" for name in ("measure", "report", "request")]
+    flags = [f'-DUNMAP_STAT="{COUNTERS}"', f"-I{LIBRARY}"]
     return compiler.compile_program([source, *parts], flags)
 
 
@@ -135,8 +136,8 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that looks for PMDs in a file of ours."""
     source = tmp_path_factory.mktemp("checker") / "checker.c"
     source.write_text('#include "workload.h"\nint main(void) { check_ptes(); return 0; }\n')
-    parts = [paths.WORKLOADS / f"{name}.c" for name in ("census", "request", "text")]
-    flags = [f'-DSMAPS_ROLLUP="{ROLLUP}"', f"-I{paths.WORKLOADS}"]
+    parts = [LIBRARY / f"{name}.c" for name in ("census", "request", "text")]
+    flags = [f'-DSMAPS_ROLLUP="{ROLLUP}"', f"-I{LIBRARY}"]
     return compiler.compile_program([source, *parts], flags)
 
 
@@ -151,7 +152,7 @@ def test_what_a_pmd_maps_is_a_failure(checker: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["filemap", "pageout_rate", "ptetables_files", "migrate_cargo", "anon"]
+    "source", ["filemap", "pageout_rate", "ptetables_files", "migrate_cargo", "lib/anon"]
 )
 def test_what_maps_large_folios_looks_for_pmds(source: str) -> None:
     assert "\tcheck_ptes();\n" in (paths.WORKLOADS / f"{source}.c").read_text()

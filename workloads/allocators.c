@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * allocators PROGRAM|PROGRAM-live: what a heap leaves behind when it was given back.
+ * allocators PROGRAM|PROGRAM-live: an allocator returns its free memory to the kernel.
  *
- * PROGRAM, jemalloc or go, is a program of its own (workloads/allocators/), linked with
- * that allocator.  Both do the same: they fill their heap with objects of many sizes and
- * random lifetimes, free all of them (-live: all but one in a thousand), have the garbage
- * collected where there is a collector, and say so.  When they are told to, they have
- * their allocator give free memory back to the kernel: that is what is measured.
- * Then they look whether the objects that live are what they were.
+ * PROGRAM is jemalloc or go: a separate program in workloads/allocators/, linked with that
+ * allocator.  Both programs do the same.  They fill their heap with objects of many sizes
+ * and random lifetimes, free all of them (-live: all but one in a thousand), run the
+ * garbage collector if there is one, and print "freed".  On a newline they make their
+ * allocator return free memory to the kernel, which is measured.  At the end they check
+ * the content of the objects that were not freed.
  *
- * instructions is what the program was on a CPU for meanwhile, in all its threads.
- *
- * vmpte_before, rss_before: page tables and memory when all was freed, but for what lives;
- * vmpte_after, rss_after: when memory was given back.  No large folios: see settle().
+ * instructions: the CPU time of the program's threads meanwhile.
+ * vmpte_before, rss_before: page tables and memory after the objects were freed;
+ * vmpte_after, rss_after: after the allocator returned memory.  The heap has no large
+ * folios: see settle().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "lib/workload.h"
 
-/* A program with a heap, and the pipes by which it is spoken to. */
+/* A running program, and the pipes to its stdin and from its stdout. */
 struct heap {
 	pid_t pid;
 	FILE *in, *out;
@@ -71,11 +71,11 @@ static __noreturn void program_ended(const struct heap *heap)
 	int status;
 
 	if (waitpid(heap->pid, &status, 0) == heap->pid && WIFEXITED(status) && WEXITSTATUS(status))
-		exit(WEXITSTATUS(status));	/* it said why */
+		exit(WEXITSTATUS(status));	/* the program has printed why */
 	fail("the program ended too early");
 }
 
-/* One line of the program's, which begins with @word; numbers follow. */
+/* Read a line from the program; it must begin with @word, and may have two numbers. */
 static void await_line(const struct heap *heap, const char *word, u64 numbers[2])
 {
 	unsigned long long found[2] = { 0 };

@@ -5,13 +5,12 @@
  * pageout: MADV_PAGEOUT of 128 MiB (--mib N); the second of two passes is reported.
  * reclaim: 1 GiB mapped in a memory cgroup, 0.8 GiB of it reclaimed through
  *          memory.reclaim (--full: 10 GiB and 8 GiB; --mib N: N and 0.8 N).
- *          What faulting marked as used is marked unused first (clear_refs), so
- *          that what is measured is a scan that finds its pages idle and unmaps
- *          them, not aging.
+ *          clear_refs first clears the accessed bits that the faults set: the scan
+ *          then finds idle pages and unmaps them, instead of aging them.
  *
  * The mapping is shifted by 1 MiB against the file, so that every kernel maps
- * the folios by PTEs and none of them crosses from one table into the next.
- * Before: every page is mapped.  After: entries and page cache are gone, the
+ * the folios by PTEs and no folio lies across two page tables.
+ * Before: every page is mapped.  After: the entries and the cached pages are gone, the
  * counters agree, and every page reads back as written.
  */
 #define _GNU_SOURCE
@@ -20,13 +19,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "datafile.h"
-#include "workload.h"
+#include "lib/cgroup.h"
+#include "lib/datafile.h"
+#include "lib/workload.h"
 
 #define FILE_PATH	"/mnt/filemap.data"
 
-/* Touch every page and say which folios they came in: large ones, or there is no case. */
+/* Map every page and count the folios; fail if they are too small to be worth measuring. */
 static struct census touch(const char *mem, size_t len)
 {
 	struct census census;

@@ -4,15 +4,15 @@
  * CASE (4K, 64K, 1024K or any other size the kernel offers below 2 MiB).
  *
  * Touch the range, mark it with MADV_FREE, measure MADV_PAGEOUT alone; report the
- * second of two passes.  Before: every folio has the size asked for.  After: no
- * entry is left, every page counts as lazily freed, none was swapped out, all of
- * the range reads as zero.
+ * second of two passes.  Before: every folio has the size of the case.  After: no
+ * entry is left, pglazyfreed has counted every page, none was swapped out, and the
+ * range reads as zero.
  */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 
-#include "workload.h"
+#include "lib/workload.h"
 
 struct result {
 	u64 instructions;
@@ -21,7 +21,7 @@ struct result {
 	u64 swapped;
 };
 
-/* Read every counter into @res, as the difference to what it held before. */
+/* Replace every counter in @res by its growth since the value that @res holds. */
 static void count(struct result *res, unsigned long kib)
 {
 	res->split_deferred = thp_stat(kib, "split_deferred") - res->split_deferred;
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	struct result res;
 
 	if (kib >= 2048)
-		skip("folios of %lu KiB are mapped by one entry, not by a run", kib);
+		skip("a PMD maps a folio of %lu KiB, not a run of PTEs", kib);
 	need_memory(len);
 	settle();
 	thp_only(kib);

@@ -4,16 +4,16 @@
  * back: two moves of each page are measured, copying included.
  *
  * SIZE: anonymous memory in folios of SIZE, mapped by PTEs
- * file: a mapped file on XFS, in what large folios reading it made
+ * file: a mapped file on XFS, in the large folios that read-ahead made
  *
- * The kernel is told one address of each folio: while a folio is on its way it
- * takes no second one.  Two loads make the round trip; the first one is looked at
- * where it arrives, the second one is measured.
+ * move_pages() gets one address of each folio: it refuses further addresses of a folio
+ * that it is moving.  Two cargoes make the round trip.  The first is checked on both
+ * nodes, the second is measured.
  *
  * Before and after each trip: every page is on its node and reads as written.
- * folios, folios_there and folios_back say whether the kernel split any on the way:
- * stock 6.12 unmaps page by page, takes a folio for partially mapped meanwhile, and
- * splits it when it is moved again.
+ * folios, folios_there and folios_back show whether the kernel split folios on the way:
+ * stock 6.12 unmaps page by page, marks the folio as partially mapped meanwhile, and
+ * splits it when it moves it again.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,7 +43,7 @@ static void check_move(const struct cargo *cargo, int node, long left)
 struct trip {
 	u64 there;	/* instructions */
 	u64 both;
-	unsigned long folios[2];	/* on either node, on arrival */
+	unsigned long folios[2];	/* found on arrival at each node */
 };
 
 static struct trip try_trip(const struct cargo *cargo)

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What migrate moves, and how to tell that it arrived whole: migrate_cargo.c. */
+/* The memory that migrate moves, and checks of it: migrate_cargo.c. */
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
-#include "workload.h"
+#include "lib/workload.h"
 
-/* What is moved, and for each node what move_pages() is told, and tells. */
+/* The memory to move, and for each target node the arguments of move_pages(). */
 struct cargo {
 	char *mem;
 	size_t len;
 	unsigned long folios;	/* as loaded */
-	void **heads;		/* the first page of each */
+	void **heads;		/* the first page of each folio */
 	struct leg {
 		int *nodes;
 		int *status;
 	} to[2];
 };
 
-/* On @node, anonymous folios of @kib KiB mapped by PTEs; 0: a mapped file in large folios. */
+/*
+ * Allocate anonymous folios of @kib KiB on @node, mapped by PTEs; or, if @kib is 0, map a
+ * file in large folios.
+ */
 struct cargo load(size_t len, unsigned long kib, int node);
-/* Fail unless all of it is on @node and reads as written.  Return how many folios it is. */
+/* Fail unless the cargo is on @node and reads as written.  Returns its number of folios. */
 unsigned long inspect(const struct cargo *cargo, int node);
 void unload(struct cargo *cargo);
 

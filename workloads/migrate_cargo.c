@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What migrate moves: see migrate.h. */
+/* The memory that migrate moves: see migrate.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "migrate.h"
-#include "datafile.h"
+#include "lib/datafile.h"
 #include "migrate_nodes.h"
 
 #define FILE_PATH	"/mnt/migrate.data"
@@ -51,7 +51,7 @@ static void prepare_leg(struct leg *leg, unsigned long folios, int node)
 	leg->status = allocate(folios, sizeof(*leg->status));
 	for (unsigned long i = 0; i < folios; i++) {
 		leg->nodes[i] = node;
-		leg->status[i] = -ECANCELED;	/* what the kernel is to write over */
+		leg->status[i] = -ECANCELED;	/* the kernel must overwrite it */
 	}
 }
 

@@ -3,13 +3,13 @@
 #ifndef MIGRATE_NODES_H
 #define MIGRATE_NODES_H
 
-#include "workload.h"
+#include "lib/workload.h"
 
-/* Skip unless nodes 0 and 1 have so much memory free, and some to spare. */
+/* Skip unless nodes 0 and 1 each have @len bytes free, and 256 MiB more. */
 void need_nodes(size_t len);
-/* New memory comes from this node alone; -1: from anywhere. */
+/* Allocate from @node only; -1: from any node. */
 void allocate_on(int node);
-/* The system call, for this process; without @nodes it tells where the pages are. */
+/* The system call, for this process.  Without @nodes, @status gets the node of each page. */
 long move_pages(unsigned long nr, void **pages, const int *nodes, int *status);
 /* Fail unless all pages of the range are on @node. */
 void check_node(char *mem, size_t len, int node);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * multifault CASE: page faults, and what freeing page tables at once costs them.
+ * multifault CASE: page faults, and what they pay for page tables that are freed early.
  *
- * 1, 8:   so many threads write to every page of ranges of their own, 128 MiB in all
+ * 1, 8:   1 or 8 threads write to every page of their own part of 128 MiB
  *         (--full: 1 GiB)
  * zapped: four threads write to single pages of one 2 MiB range while another calls
  *         MADV_DONTNEED on all of it, 4000 times
- * sparse: one touch per 2 MiB over 8 GiB, then MADV_DONTNEED of all; the second of
- *         two passes: the first one leaves its tables behind, or does not
- * sparse-kept: the same where empty tables are kept until memory is short
- *         (tables_policy), vmpte_kept, and after one memory.reclaim, vmpte_after
+ * sparse: touch one page per 2 MiB of 8 GiB, then MADV_DONTNEED of all; the second of
+ *         two passes is reported, because the first may leave its tables behind
+ * sparse-kept: the same with tables_policy "pressure", which keeps empty tables
+ *         (vmpte_kept) until memory.reclaim (vmpte_after)
  *
- * per_fault is what was measured by faults, or by touches and nothing else in sparse;
- * clearing the page is in it.  What a thread wrote reads back, or as zero if it was zapped.
+ * per_fault: instructions for each fault; in sparse, of the touches alone.  It includes
+ * clearing the page.  Checked: a page reads as its thread wrote it, or as zero if another
+ * thread zapped it.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -20,9 +21,8 @@
 #include <sys/mman.h>
 
 #include "multifault.h"
-#include "workload.h"
+#include "lib/workload.h"
 
-#define TABLE	(2 * MIB)
 #define MAX_THREADS	8
 #define TOUCHERS	4
 #define ZAPS	4000
@@ -79,7 +79,7 @@ static void run_zapped(void)
 	faults = measured_faults();
 	join_workers(workers, TOUCHERS);
 	if (faults < ZAPS)
-		fail("%lu faults in %u zaps: nothing was there to be zapped", faults, ZAPS);
+		fail("%lu faults in %u zaps: most zaps found no page", faults, ZAPS);
 	advise(mem, TABLE, MADV_DONTNEED);
 	check_zero(mem, TABLE);
 	report_faults(instructions, faults, faults);
@@ -87,13 +87,15 @@ static void run_zapped(void)
 
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "multifault 1|8|zapped|sparse|sparse-kept [--full]");
+	struct request req = parse_request(argc, argv,
+					   "multifault 1|8|zapped|sparse|sparse-kept [--full]");
 	const char *const names[] = { "1", "8", "zapped", "sparse", "sparse-kept" };
 	unsigned int nr = 0;
 
 	while (strcmp(req.name, names[nr]))
-		if (++nr == sizeof(names) / sizeof(*names))
-			fail("unknown case %s: expected 1, 8, zapped, sparse or sparse-kept", req.name);
+		if (++nr == ARRAY_SIZE(names))
+			fail("unknown case %s: expected 1, 8, zapped, sparse or sparse-kept",
+			     req.name);
 	settle();
 	if (nr < 2)
 		run_dense(nr ? 8 : 1, req.full ? GIB : 128 * MIB);

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One fault for each page table, and what freeing the tables costs: see multifault.c. */
+/* One fault in each page table, and the cost of freeing the tables: see multifault.c. */
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cgroup.h"
+#include "lib/cgroup.h"
+#include "lib/tables.h"
+#include "lib/workload.h"
 #include "multifault.h"
-#include "workload.h"
-
-#define TABLE	(2 * MIB)
-#define POLICY	"/sys/kernel/mm/unmap/tables_policy"
-#define AGE	(100 * 1000)	/* us: tables that became empty just now are kept */
-
-/* Kernels that know of no policy have one of their own. */
-static void set_policy(const char *policy)
-{
-	if (path_exists(POLICY))
-		write_text(POLICY, policy);
-}
-
-static u64 vmpte(void)
-{
-	return read_field("/proc/self/status", "VmPTE:");
-}
 
 static void run_passes(void)
 {
@@ -53,20 +38,19 @@ static void run_passes(void)
 
 void run_sparse(void)
 {
-	set_policy("eager");
+	set_tables_policy("eager");
 	run_passes();
 }
 
-/* More is asked for than there is. */
 void run_sparse_kept(void)
 {
 	enter_cgroup();
-	set_policy("pressure");
+	set_tables_policy("pressure");
 	run_passes();
 	metric("vmpte_kept", vmpte(), "kB");
-	usleep(AGE);
-	try_reclaim("64M");
+	usleep(TABLES_AGE);
+	try_reclaim("64M");	/* more than there is: false is no error */
 	metric("vmpte_after", vmpte(), "kB");
-	set_policy("eager");
+	set_tables_policy("eager");
 	leave_cgroup();
 }

@@ -5,12 +5,12 @@
 #include <stdatomic.h>
 
 #include "multifault.h"
-#include "workload.h"
+#include "lib/workload.h"
 
 static pthread_barrier_t barrier;
 static atomic_bool stop;
 
-/* Write first: a read would fault once more. */
+/* Write before reading: reading first would take a second fault. */
 static void touch(char *byte, unsigned char id)
 {
 	unsigned char found;

@@ -3,13 +3,13 @@
  * pageout_rate NxN: N processes, each with a 2 MiB file of its own on XFS, map it
  * privately, read every page and call MADV_PAGEOUT, 64 times (--full: 1024).
  *
- * What a round costs is the time the process ran on a CPU, reading included: waiting
- * for the disk is not in it.  The profiler sees everything from the moment that the
- * processes are let go until the last has ended.
+ * The cost of a round is the CPU time of its process, reading included; waiting for the
+ * disk is not counted.  The profiler counts from the release of the processes until the
+ * last one has ended.
  *
- * Before: every page reads as written.  After: every round read all of its file from
- * the disk, so none before had left a page; nothing is mapped or cached, and all of it
- * reads back.
+ * Before: every page reads as written.  After: every round has read its whole file from
+ * the disk, so the round before it had evicted every page; nothing is mapped or cached;
+ * every page reads as written.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "datafile.h"
-#include "workload.h"
+#include "lib/datafile.h"
+#include "lib/workload.h"
 
 #define SIZE	(2 * MIB)
 #define MAX_PROCESSES	16
@@ -41,7 +41,7 @@ static u64 play(char *mem, unsigned long rounds)
 	return cpu_time() - start;
 }
 
-/* One process, whose result goes to @result. */
+/* One process; it stores its CPU time in @result. */
 static __noreturn void run_child(unsigned int nr, unsigned long rounds, u64 *result)
 {
 	char path[40], *mem;
@@ -62,15 +62,15 @@ static __noreturn void run_child(unsigned int nr, unsigned long rounds, u64 *res
 	_exit(0);
 }
 
-/* The rounds, and reading back at the end. */
+/* Each round reads every file once, and so does the check at the end. */
 static void check_read(u64 kib, unsigned long files)
 {
 	if (kib < files * (SIZE >> 10))
-		fail("only %llu of %lu kB came from the disk: some rounds left pages",
+		fail("only %llu of %lu kB came from the disk: some rounds left pages cached",
 		     (unsigned long long)kib, files * (SIZE >> 10));
 }
 
-/* What all processes together were on a CPU for. */
+/* Returns the CPU time of all processes together. */
 static u64 run(unsigned int processes, unsigned long rounds)
 {
 	u64 *results = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -90,7 +90,7 @@ static u64 run(unsigned int processes, unsigned long rounds)
 	for (unsigned int i = 0; i < processes; i++)
 		release_child(pids[i]);
 	for (unsigned int i = 0; i < processes; i++)
-		bury_child(pids[i]);
+		reap_child(pids[i]);
 	measure_end(start);
 	check_read(read_field("/proc/vmstat", "pgpgin ") - read, processes * (rounds + 1));
 	for (unsigned int i = 0; i < processes; i++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ptetables CASE: page tables (VmPTE) that stay behind when all pages are gone.
+ * ptetables CASE: page tables (VmPTE) that remain after their last page is gone.
  *
- * One page of each 2 MiB is touched, of each 1 MiB in dontneed-unaligned, and 16 in
- * file-pageout.
+ * One page of each 2 MiB is touched; of each 1 MiB in dontneed-unaligned; 16 of each
+ * 2 MiB in file-pageout.
  *
- * dontneed-2M:        touch 2 MiB, MADV_DONTNEED them, on and on for 8 GiB (--full:
- *                     50 GiB): the thread's loop, measured with its touching;
- *                     once more to plot how VmPTE grows, which is not measured
+ * dontneed-2M:        touch a page and MADV_DONTNEED its 2 MiB, for each 2 MiB of 8 GiB
+ *                     (--full: 50 GiB); touching is measured, too.  A second pass,
+ *                     which is not measured, plots how VmPTE grows
  * dontneed-64K:       8 GiB, MADV_DONTNEED 64 KiB at a time
  * dontneed-unaligned: 8 GiB, MADV_DONTNEED 2 MiB at a time, shifted by 1 MiB
  * lazyfree:           1 GiB of MADV_FREE, then MADV_PAGEOUT
@@ -18,10 +18,10 @@
  * file-pageout:       1 GiB of a file on XFS with a folio of 64 KiB in each 2 MiB,
  *                     MADV_PAGEOUT
  * fork-exit:          8 GiB emptied by MADV_DONTNEED, then fork() and exit of a child;
- *                     vmpte_after is what the child inherits
+ *                     vmpte_after is the child's
  *
- * vmpte_before is taken before the range is touched.  In dontunmap and uffd-move the
- * pages still are somewhere: vmpte_after is then the tables of both places.
+ * vmpte_before is taken before the range is touched.  dontunmap and uffd-move move the
+ * pages: vmpte_after then includes the tables at the new place.
  *
  * After: the range has no page, and reads as it should.
  */
@@ -66,7 +66,7 @@ static const struct row {
 
 static const struct row *find_row(const char *name)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, name))
 			return &rows[i];
 	fail("unknown case %s: expected dontneed-2M to fork-exit", name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Anonymous memory that is emptied in different ways: see ptetables.c. */
+/* Ways to empty anonymous memory: see ptetables.c. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
@@ -9,11 +9,6 @@
 
 #define PIECE	(64UL << 10)
 #define POINTS	50
-
-u64 vmpte(void)
-{
-	return read_field("/proc/self/status", "VmPTE:");
-}
 
 void touch(struct range *r)
 {
@@ -30,8 +25,8 @@ void touch_and_zap(struct range *r)
 }
 
 /*
- * VmPTE while it grows.  Reading /proc costs instructions, so this goes through
- * the same once more, in the same place, after what was measured.
+ * Plot how VmPTE grows.  Reading /proc costs instructions, so this repeats the measured
+ * loop at the same addresses afterwards.
  */
 void plot_touch_and_zap(struct range *r)
 {
@@ -41,7 +36,7 @@ void plot_touch_and_zap(struct range *r)
 
 	munmap(r->mem, r->len);
 	if (map_anon(r->len) != r->mem)
-		fail("the range did not come back to where it was");
+		fail("the range was mapped at another address");
 	samples[0] = vmpte();
 	for (int i = 1; i <= POINTS; i++) {
 		part.mem = r->mem + tables * (i - 1) / POINTS * TABLE;
@@ -50,7 +45,7 @@ void plot_touch_and_zap(struct range *r)
 		samples[i] = vmpte();
 	}
 	if (samples[POINTS] != r->after)
-		fail("VmPTE came to %llu kB, but to %llu kB when it was plotted",
+		fail("VmPTE was %llu kB when measured, %llu kB when plotted",
 		     (unsigned long long)r->after, (unsigned long long)samples[POINTS]);
 	for (int i = 0; i <= POINTS; i++)
 		point("vmpte", tables * i / POINTS * TABLE / MIB, samples[i]);
@@ -64,10 +59,7 @@ void zap_pieces(struct range *r)
 
 void zap_shifted(struct range *r)
 {
-	advise(r->mem, MIB, MADV_DONTNEED);
-	for (size_t i = MIB; i + TABLE < r->len; i += TABLE)
-		advise(r->mem + i, TABLE, MADV_DONTNEED);
-	advise(r->mem + r->len - MIB, MIB, MADV_DONTNEED);
+	discard_unaligned(r->mem, r->len);
 }
 
 void make_lazyfree(struct range *r)
@@ -93,7 +85,7 @@ static pid_t fork_prepared(void)
 	return pid;
 }
 
-/* Empty tables to inherit, and what a first child inherits of them. */
+/* Leave empty tables behind, and take the VmPTE of a first child. */
 void make_emptied(struct range *r)
 {
 	char path[40];
@@ -105,7 +97,7 @@ void make_emptied(struct range *r)
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	r->after = read_field(path, "VmPTE:");
 	release_child(pid);
-	bury_child(pid);
+	reap_child(pid);
 }
 
 void fork_and_exit(struct range *r)
@@ -114,5 +106,5 @@ void fork_and_exit(struct range *r)
 
 	(void)r;
 	release_child(pid);
-	bury_child(pid);
+	reap_child(pid);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shared memory and a file, and how their pages go: see ptetables.c. */
+/* Ways to empty mappings of shared memory and of a file: see ptetables.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "datafile.h"
+#include "lib/datafile.h"
 #include "ptetables.h"
 
 #define FILE_PATH	"/mnt/ptetables.data"
@@ -16,20 +16,14 @@
 
 void make_shared(struct range *r)
 {
-	r->fd = memfd_create("ptetables", 0);
-	if (r->fd < 0 || ftruncate(r->fd, r->len))
-		fail("cannot make shared memory: %s", strerror(errno));
-	r->mem = mmap(r->mem, r->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0);
-	if (r->mem == MAP_FAILED)
-		fail("cannot map shared memory: %s", strerror(errno));
+	r->fd = map_shared(r->mem, r->len);
 	touch(r);
 	check_ptes();
 }
 
 void punch_hole(struct range *r)
 {
-	if (fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, r->len))
-		fail("fallocate failed: %s", strerror(errno));
+	punch(r->fd, 0, r->len);
 }
 
 void truncate_all(struct range *r)
@@ -38,7 +32,7 @@ void truncate_all(struct range *r)
 		fail("ftruncate failed: %s", strerror(errno));
 }
 
-/* What was cut off would fault, not read as zero. */
+/* For the checks: beyond the end of the file, reading raises SIGBUS. */
 void grow_again(struct range *r)
 {
 	if (ftruncate(r->fd, r->len))
@@ -46,9 +40,8 @@ void grow_again(struct range *r)
 }
 
 /*
- * A file with FOLIO bytes for each table, one folio each: XFS makes a folio as
- * large as what is written at once.  Reading would need 1 GiB of sequential
- * read-ahead to get there.
+ * Write one folio of FOLIO bytes for each table: XFS makes a folio as large as the
+ * write() that fills it.  Reading would make such folios only after 1 GiB of read-ahead.
  */
 static void write_folios(struct range *r)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pages that go elsewhere and leave their tables behind: see ptetables.c. */
+/* Calls that move pages and leave their tables behind: see ptetables.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ void move_mapping(struct range *r)
 		fail("mremap failed: %s", strerror(errno));
 }
 
-/* A userfaultfd that watches where pages are to go. */
+/* Register the target of the move with userfaultfd. */
 void watch_target(struct range *r)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_MOVE };

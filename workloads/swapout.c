@@ -3,20 +3,20 @@
  * swapout CASE: MADV_PAGEOUT of 128 MiB (--full: 256 MiB; --mib N) of anonymous
  * memory, in folios of CASE.
  *
- * SIZE:        every page holds zeroes; to zram
- * SIZE-random: no page can be compressed; to zram
- * SIZE-xfs:    the same, to a file on XFS, for which 6.12 splits all large folios
+ * SIZE:        pages of zeroes, to zram
+ * SIZE-random: pages that cannot be compressed, to zram
+ * SIZE-xfs:    the same, to a swap file on XFS, for which 6.12 splits all large folios
  *
- * Before: every folio has the size asked for.  After: nothing is present, every
- * page has a swap entry, no large folio was split for want of contiguous swap (but
- * for a file), and all that comes back in is what went out.
+ * Before: every folio has the size of the case.  After: no page is present, every page
+ * has a swap entry, no large folio was split because contiguous swap was lacking (zram
+ * only), and every page reads back as written.
  */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 
-#include "swapfile.h"
-#include "workload.h"
+#include "lib/swapfile.h"
+#include "lib/workload.h"
 
 struct result {
 	u64 instructions;
@@ -87,7 +87,7 @@ static struct result swap_out(size_t len, unsigned long kib, bool random)
 	return res;
 }
 
-/* Whether the case ends so; then it ends before. */
+/* Cut @suffix off the case's name; false if the name does not have it. */
 static bool take_suffix(const char *name, const char *suffix)
 {
 	char *found = strstr(name, suffix);
@@ -111,14 +111,14 @@ int main(int argc, char **argv)
 	if (file)
 		swap_to_file(2 * len + PAGE);
 	if (read_field("/proc/meminfo", "SwapFree:") * 1024 < 2 * len)
-		skip("there is no %zu MiB of free swap", 2 * len >> 20);
+		skip("the case needs %zu MiB of free swap", 2 * len >> 20);
 	need_memory(random ? 2 * len : len);
 	settle();
 	thp_only(kib);
 	fallback = thp_stat(kib, "swpout_fallback");
 	res = swap_out(len, kib, random);
 	if (!file && thp_stat(kib, "swpout_fallback") != fallback)
-		fail("some folios were split to be swapped out");
+		fail("large folios were split before they were swapped out");
 	if (file)
 		swap_to_device();
 

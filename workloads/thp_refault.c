@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * thp_refault PIECES[-MODE] [--mib N]: memory that was purged and is used again, with
- * transparent huge pages: what its page tables' coming and going makes of them.
+ * thp_refault PIECES[-MODE] [--mib N]: with transparent huge pages, memory is purged and
+ * used again.  Does freeing the empty page tables change what the new faults allocate?
  *
- * 128 MiB are filled and purged; one page of each 2 MiB is touched, which is what is
- * measured; then all is filled again (refill) and purged again (repurge).
+ * Fill 128 MiB and purge them.  Touch one page of each 2 MiB: this is measured.  Then fill
+ * all of it again (refill) and purge it again (repurge).
  *
- * 4K, 64K, 2M: so much in one MADV_DONTNEED
+ * 4K, 64K, 2M: MADV_DONTNEED of that many bytes at a time
  * unaligned:   2 MiB at a time, shifted by 1 MiB
- * shmem:       filled with small pages, huge ones allowed from then on; a hole of 64 KiB
- *              at a time
+ * shmem:       filled with small pages; huge pages are enabled afterwards; a hole of
+ *              64 KiB is punched at a time
  *
- * MODE: huge pages for all ("always"), those who ask ("madvise", which is done), or nobody
- * ("never"); or an own policy for empty page tables, with huge pages for all: "huge", or
- * "pressure", with a shortage of memory after the first purge.
+ * MODE selects who gets huge pages: "always", "madvise" (the range is advised) or "never".
+ * Two modes select a tables_policy instead, with huge pages always: "huge"; and "pressure",
+ * which has memory run short after the first purge.
  *
- * rss and huge: kB of the range after the touches, all and mapped by PMDs.  vmpte_after is
- * what of tables is left of the first purge, over vmpte_before.  khugepaged sleeps: it
- * would collapse whatever stock has left.
+ * rss and huge: the range's growth in kB by the touches, in all and mapped by PMDs.
+ * vmpte_before and vmpte_after: page tables before the range is filled, and after the first
+ * purge.  khugepaged sleeps, because it would collapse the pages that stock code leaves small.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,14 +26,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "lib/tables.h"
+#include "lib/workload.h"
 
-#define TABLE	(2 * MIB)
 #define PIECE	(64UL << 10)
-#define POLICY	"/sys/kernel/mm/unmap/tables_policy"
 #define HUGE	THP "hugepages-2048kB/"
 #define KHUGEPAGED	THP "khugepaged/"
-#define AGE	(100 * 1000)	/* us: tables that became empty just now are kept */
 
 struct range {
 	char *mem;
@@ -66,17 +64,13 @@ static void purge_2m(const struct range *r)
 
 static void purge_unaligned(const struct range *r)
 {
-	advise(r->mem, MIB, MADV_DONTNEED);
-	for (size_t i = MIB; i + TABLE < r->len; i += TABLE)
-		advise(r->mem + i, TABLE, MADV_DONTNEED);
-	advise(r->mem + r->len - MIB, MIB, MADV_DONTNEED);
+	discard_unaligned(r->mem, r->len);
 }
 
 static void purge_shmem(const struct range *r)
 {
 	for (size_t i = 0; i < r->len; i += PIECE)
-		if (fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, i, PIECE))
-			fail("fallocate failed: %s", strerror(errno));
+		punch(r->fd, i, PIECE);
 }
 
 static const struct row {
@@ -106,7 +100,7 @@ static const struct row *find_row(const char *name)
 {
 	size_t len = strcspn(name, "-");
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, name, len))
 			return &rows[i];
 	fail("unknown case %s: expected 4K, 64K, 2M, unaligned or shmem", name);
@@ -116,20 +110,13 @@ static const struct mode *find_mode(const char *name)
 {
 	const char *dash = strchr(name, '-');
 
-	for (size_t i = 0; dash && i < sizeof(modes) / sizeof(*modes); i++)
+	for (size_t i = 0; dash && i < ARRAY_SIZE(modes); i++)
 		if (!strcmp(modes[i].name, dash + 1))
 			return &modes[i];
 	if (dash)
 		fail("unknown mode %s: expected always, madvise, never, huge or pressure",
 		     dash + 1);
 	return &modes[0];
-}
-
-/* Kernels that know of no policy have one of their own. */
-static void set_policy(const char *policy)
-{
-	if (path_exists(POLICY))
-		write_text(POLICY, policy);
 }
 
 static void set_thp(const char *thp)
@@ -139,7 +126,10 @@ static void set_thp(const char *thp)
 	write_text(HUGE "enabled", thp);
 }
 
-/* It looks at once at the first process that it knows of, and then for an hour at none. */
+/*
+ * khugepaged scans the first process that it learns of at once, and then sleeps for an
+ * hour: give it this process while there is nothing to collapse.
+ */
 static void put_khugepaged_to_sleep(void)
 {
 	char *mem = map_anon(TABLE);
@@ -165,23 +155,13 @@ static void touch(const struct range *r)
 		r->mem[i] = 2;
 }
 
-static void map_shmem(struct range *r)
-{
-	r->fd = memfd_create("thp_refault", 0);
-	if (r->fd < 0 || ftruncate(r->fd, r->len))
-		fail("cannot make shared memory: %s", strerror(errno));
-	r->mem = mmap(r->mem, r->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0);
-	if (r->mem == MAP_FAILED)
-		fail("cannot map shared memory: %s", strerror(errno));
-}
-
-/* Filled, and with huge pages as far as they are allowed to be. */
+/* Map and fill the range, with huge pages where the mode allows them. */
 static struct range make_range(const struct row *row, const struct mode *mode, size_t len)
 {
 	struct range r = { .mem = map_anon(len), .len = len, .fd = -1 };
 
 	if (row->purge == purge_shmem) {
-		map_shmem(&r);
+		r.fd = map_shared(r.mem, len);
 		fill(&r);
 		write_text(HUGE "shmem_enabled", "always");
 	} else {
@@ -190,11 +170,6 @@ static struct range make_range(const struct row *row, const struct mode *mode, s
 		fill(&r);
 	}
 	return r;
-}
-
-static u64 vmpte(void)
-{
-	return read_field("/proc/self/status", "VmPTE:");
 }
 
 static u64 rollup(const char *key)
@@ -209,7 +184,7 @@ static u64 huge(void)
 
 static void run_short_of_memory(void)
 {
-	usleep(AGE);
+	usleep(TABLES_AGE);
 	write_text("/proc/sys/vm/drop_caches", "2");
 }
 
@@ -217,7 +192,7 @@ static void check(const struct range *r)
 {
 	for (size_t i = 0; i < r->len; i += TABLE)
 		if (r->mem[i] != 2 || r->mem[i + PAGE])
-			fail("page %zu is not what was written to it", i / PAGE);
+			fail("page %zu does not read as written", i / PAGE);
 }
 
 static void refill(const struct row *row, const struct range *r)
@@ -267,9 +242,9 @@ int main(int argc, char **argv)
 	write_text(HUGE "shmem_enabled", "never");
 	put_khugepaged_to_sleep();
 	set_thp(mode->thp);
-	set_policy(mode->policy);
+	set_tables_policy(mode->policy);
 	measure(row, mode, wanted_size(&req, 128 * MIB, GIB));
-	set_policy("eager");
+	set_tables_policy("eager");
 	set_thp("never");
 	write_text(HUGE "shmem_enabled", "never");
 	return 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zap CASE: give back 256 MiB (--full: 1 GiB; --mib N) of anonymous memory, in folios of
- * 4K to 2048K that are all mapped by PTEs.
+ * zap CASE: free 256 MiB (--full: 1 GiB; --mib N) of anonymous memory, in folios of
+ * 4K to 2048K, all of them mapped by PTEs.
  *
  * SIZE:          munmap()
  * dontneed-SIZE: MADV_DONTNEED
- * exit-SIZE:     exit of a child that has the memory, measured in its parent from
- *                waking it until it is buried: waking, scheduling and waiting
- *                are in it, about 10,000 instructions
- * swapped-SIZE:  munmap() of memory that is in swap (zram), every page of it
- * sparse-4K:     munmap() of a range where one page in 64 was touched
+ * exit-SIZE:     exit of a child that owns the memory.  The parent measures from waking
+ *                the child until it has reaped it; waking, scheduling and waiting
+ *                make up about 10,000 instructions of that
+ * swapped-SIZE:  munmap() of memory of which every page is in swap (zram)
+ * sparse-4K:     munmap() of a range in which one page in 64 was touched
  *
- * Before: every folio has the size asked for, none is mapped by one entry.  After:
- * the range is unmapped, reads as zero, or is no longer anybody's.
+ * Before: every folio has the size of the case, and PTEs map it.  After: the range is
+ * unmapped (munmap()), reads as zero (MADV_DONTNEED), or AnonPages fell by its size (exit).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "lib/workload.h"
 
 #define SPARSE	64UL
 
@@ -62,7 +62,7 @@ static u64 zap_swapped(size_t len, unsigned long kib)
 
 	advise(mem, len, MADV_PAGEOUT);
 	if (take_census(mem, len).pages || count_entries(mem, len) != len / PAGE)
-		fail("not all of it is in swap");
+		fail("some pages are not in swap");
 	return unmap_range(mem, len);
 }
 
@@ -74,7 +74,7 @@ static u64 zap_sparse(size_t len, unsigned long kib)
 	for (size_t i = 0; i < len; i += SPARSE * PAGE)
 		mem[i] = 1;
 	if (take_census(mem, len).pages != len / PAGE / SPARSE)
-		fail("not one page in %lu is there", SPARSE);
+		fail("the range does not have one page in %lu", SPARSE);
 	return unmap_range(mem, len);
 }
 
@@ -106,12 +106,12 @@ static u64 zap_exit(size_t len, unsigned long kib)
 
 	instructions = measure_begin();
 	release_child(pid);
-	bury_child(pid);
+	reap_child(pid);
 	instructions = measure_end(instructions);
 
 	taken -= read_field("/proc/meminfo", "AnonPages:");
 	if (taken < len / 1024 * 9 / 10)
-		fail("only %llu kB went with the child", (unsigned long long)taken);
+		fail("the child's exit freed only %llu kB", (unsigned long long)taken);
 	return instructions;
 }
 

@@ -13,10 +13,9 @@
  *	off=BITS	clear these bits of /sys/kernel/mm/unmap/enabled first
  *	swap=BYTES	size of the zram swap; none without it
  *
- * The job's output goes to the virtio port "swathe.out". Its end goes to
- * "swathe.verdict", as one line: "exit N", "signal N", or "setup WHAT" when
- * the guest could not be made ready. Nothing else counts as an answer: the
- * console is for people.
+ * The job's output goes to the virtio port "swathe.out". How it ended goes to
+ * "swathe.verdict", as one line: "exit N", "signal N", or "setup WHAT" if
+ * the guest could not be set up. The host reads no verdict from the console.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +24,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +33,8 @@
 #include <sys/swap.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../../kernel/tools/testing/selftests/unmap/swap_area.h"
 
 #define MAX_WORDS	1024
 #define SWITCH		"/sys/kernel/mm/unmap/enabled"
@@ -69,7 +69,7 @@ static void say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Without its surroundings the job's answer would mean nothing: give up. */
+/* Give up unless @ok: in an incomplete guest the job's result would mean nothing. */
 static void need(bool ok, const char *what)
 {
 	if (ok)
@@ -136,35 +136,18 @@ static void mount_disk(void)
 	need(!mount("/dev/vda", "/mnt", "xfs", 0, NULL), "/mnt");
 }
 
-/* What mkswap(8) would write: the first page of a swap area. */
-static bool make_swap(int fd, uint64_t bytes)
-{
-	static union {
-		char page[4096];
-		struct {
-			char bootbits[1024];
-			uint32_t version, last_page, nr_badpages;
-		} info;
-	} header;
-
-	header.info.version = 1;
-	header.info.last_page = bytes / sizeof(header) - 1;
-	memcpy(header.page + sizeof(header) - 10, "SWAPSPACE2", 10);
-	return write(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) && !fsync(fd);
-}
-
 static void swap_on(const char *bytes)
 {
 	int fd;
 
 	need(write_file("/sys/block/zram0/disksize", bytes), "zram disksize");
 	fd = open("/dev/zram0", O_RDWR);
-	need(fd >= 0 && make_swap(fd, strtoull(bytes, NULL, 0)), "swap header on /dev/zram0");
+	need(fd >= 0 && write_swap_area(fd, strtoull(bytes, NULL, 0)), "swap header on /dev/zram0");
 	close(fd);
 	need(!swapon("/dev/zram0", 0), "swapon /dev/zram0");
 }
 
-/* The number behind a virtio port's name is the host's business; look it up. */
+/* The host chooses a virtio port's number: find the port by its name. */
 static int open_port(const char *name)
 {
 	DIR *ports = opendir("/sys/class/virtio-ports");
@@ -240,7 +223,7 @@ static void exec_job(const struct job *job, int out)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Run the job to its end, burying orphans meanwhile as PID 1 must. */
+/* Run the job to its end, and reap orphans meanwhile, as PID 1 must. */
 static int run_job(const struct job *job, int out)
 {
 	pid_t pid = fork(), dead;

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * powercut - what is on disk when the power goes while reclaim unmaps dirty file pages.
+ * powercut - the power fails while reclaim unmaps dirty file pages: check what is on disk.
  *
- *	powercut write SEED	stamp pages of a mapped file, sync some of them, say so, for ever
- *	powercut spoil SEED	the same, but only say so: the check must fail
- *	powercut check LIST	look whether everything that was said is there
+ *	powercut write SEED	stamp pages of a mapped file, sync some and report them, for ever
+ *	powercut spoil SEED	the same without syncing: the check must fail
+ *	powercut check LIST	check that every reported page is on disk
  *
- * A page belongs to a stretch that was stamped in one go; every word of it says which page
- * it is and in which generation it was stamped. Only after msync() or fsync() returned, one
- * line is written for the stretch:
+ * A page belongs to a stretch, whose pages are stamped together. Every word of a page holds
+ * the page's number and the generation of the stamp. One line reports the stretch, after
+ * msync() or fsync() has returned:
  *
  *	s FIRST COUNT GENERATION
  *
- * and for a file that was written whole, synced and renamed into place:
+ * and one line reports a whole file, after it was synced and renamed into place:
  *
  *	f NUMBER PAGES
  *
- * A second process makes all of it look unused, has it reclaimed and written out, over and
- * over. XFS marks a folio as dirty at the first write fault, so what can lose data is a
- * write without such a fault: through a translation that should have been flushed.
- * Some stretches are therefore stamped twice, with time to be reclaimed and written in between.
- * Every now and then "e COUNT" says how many entries were evicted in runs.
+ * A second process clears the accessed bits, reclaims the file and writes it out, over and
+ * over. XFS marks a folio as dirty at the first write fault, so only a write without a
+ * fault can be lost: one through a translation that should have been flushed. Some
+ * stretches are therefore stamped twice, with time for reclaim and writeback in between.
+ * Lines "e COUNT" report how many entries were evicted in runs so far.
  *
- * On disk, each word of a page must be of the generation last told of it or a later one: a
- * page may be written again while it is being written out.
+ * On disk, each word of a page must be of the generation last reported for it or a later one:
+ * a page may be written again while it is being written out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,7 @@ static __u64 *map_stamps(void)
 	return mem;
 }
 
-/* The other process: everything looks old, and goes; what was dirty is written out. */
+/* The second process. */
 static void reclaim_for_ever(pid_t whose)
 {
 	int fd = open(STAMPS, O_RDWR);
@@ -92,8 +92,8 @@ static void stamp(__u64 *mem, long first, long count, __u64 generation)
 }
 
 /*
- * Long enough to be reclaimed and written out, without a system call that might sleep: a
- * translation that should have been flushed stays in this CPU's TLB.
+ * Give reclaim and writeback time, without a system call that might sleep: this CPU's TLB
+ * then keeps a translation that should have been flushed.
  */
 static void linger(void)
 {
@@ -127,7 +127,7 @@ static void file_path(char path[64], const char *prefix, long number)
 	snprintf(path, 64, "/mnt/%s%ld", prefix, number);
 }
 
-/* Through a mapping as well; the rename and the directory are the log's to remember. */
+/* Write the file through a mapping, sync it, and rename it into place. */
 static void write_whole_file(long number)
 {
 	long count = random() % LONGEST + 1;
@@ -210,7 +210,7 @@ static void check_file(long number, long count)
 	close(fd);
 }
 
-/* The list is what was told, in that order. */
+/* The list has the reported lines, in their order. */
 static void read_list(const char *path, __u64 *synced)
 {
 	FILE *list = fopen(path, "r");

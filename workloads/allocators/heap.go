@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-// heap all|live: a heap that is filled, freed and purged, for allocators.c.
+// heap all|live: fill, free and purge a heap, for allocators.c.
 //
-// What is allocated is the same as in jemalloc.c, object for object.  One processor
-// runs Go code, and the collector runs when it is called: after every 64 MiB that were
-// allocated, and when all objects were dropped.
+// The program allocates the same objects as jemalloc.c, in the same order.  One processor
+// runs Go code, and the collector runs only when it is called: after every 64 MiB of
+// allocations, and after all objects were dropped.
 package main
 
 import (
@@ -22,7 +22,7 @@ const (
 	smallest  = 16
 	doublings = 14
 	page      = 4096
-	living    = 1000 // one in so many stays, if some do
+	living    = 1000 // "live" keeps one object in this many
 	collected = 64 << 20
 )
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * jemalloc all|live: a heap that is filled, freed and purged, for allocators.c.
+ * jemalloc all|live: fill, free and purge a heap, for allocators.c.
  *
- * What is allocated is the same as in heap.go, object for object: SLOTS places, each
- * emptied and filled again at random, so that an object lives until its place is hit.
- * Half of them have up to 32 bytes, a quarter up to 64, and so on to 512 KiB, so that
- * each power of two has about as many bytes.
+ * The program allocates the same objects as heap.go, in the same order.  It picks one of
+ * SLOTS slots at random, frees the slot's object, and allocates a new one: an object lives
+ * until its slot is picked again.  Half of the objects have up to 32 bytes, a quarter up to
+ * 64, and so on to 512 KiB, so that each power of two makes up about as many bytes.
  */
 #include <jemalloc/jemalloc.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ typedef uint64_t u64;
 #define SMALLEST	16
 #define DOUBLINGS	14
 #define PAGE	4096
-#define LIVING	1000	/* one in so many stays, if some do */
+#define LIVING	1000	/* "live" keeps one object in this many */
 
 struct object {
 	unsigned char *mem;
@@ -61,7 +61,7 @@ static void check(const struct object *object, unsigned char tag)
 {
 	for (u32 i = 0; i < object->size; i += PAGE) {
 		if (object->mem[i] != tag) {
-			fprintf(stderr, "an object that lives has changed\n");
+			fprintf(stderr, "an object that was not freed has changed\n");
 			exit(1);
 		}
 	}

@@ -117,10 +117,9 @@ def compile_guest(built: build.BuiltKernel) -> Path:
     """The guest's program, with the helpers of the system-call tests."""
     shared = built.tree / SELFTESTS
     flags = ["-isystem", str(build.user_headers(built)), f"-I{shared}"]
-    sources = [GUEST_POWERCUT, shared / "unmap_util.c"]
-    return compiler.compile_program(
-        sources, flags, [shared / "unmap_util.h"], built.target.compiler,
-    )  # fmt: skip
+    sources = [GUEST_POWERCUT, *sorted(shared.glob("unmap_*.c"))]
+    headers = sorted(shared.glob("unmap_*.h"))
+    return compiler.compile_program(sources, flags, headers, built.target.compiler)
 
 
 def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from swathe.base import process
 from swathe.base.errors import CheckFailed
-from swathe.base.paths import BUILD
+from swathe.base.paths import BUILD, OVERLAY, ROOT, SELFTESTS
 
 MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
 FLAGS = ("-O2", "-Wall", "-Wextra")
 NATIVE = "gcc"
+# What programs of several directories include: a change of one makes all programs anew.
+SHARED = (ROOT / "include", "*.h"), (OVERLAY / SELFTESTS, "swap_area.h")
 
 
 @functools.cache
@@ -48,7 +50,7 @@ def compile_c(
     """What these C files make, kept under its name in a directory for their content."""
     words = [version(compiler), *FLAGS, *flags, *libraries]
     digest = hashlib.sha256(" ".join(words).encode())
-    for path in [*sources, *sorted(headers)]:
+    for path in [*sources, *sorted(headers), *shared_headers()]:
         digest.update(path.read_bytes())
     program = BUILD / "bin" / digest.hexdigest()[:16] / name
     if program.is_file():
@@ -61,6 +63,10 @@ def compile_c(
             reason = errors[0] if errors else process.last_line(done.output)
             raise CheckFailed(f"{sources[0].name} does not compile: {reason}")
     return program
+
+
+def shared_headers() -> list[Path]:
+    return [path for home, pattern in SHARED for path in sorted(home.glob(pattern))]
 
 
 @contextlib.contextmanager
@@ -80,10 +86,13 @@ def plugin(directory: Path, api: int) -> Path:
 
 
 def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE) -> dict[str, Path]:
-    """Every program of a directory: a C file with a main(), and those that it is linked with."""
-    files = sorted(directory.glob("*.c"))
+    """Every program of a directory: a C file with a main(), and those that it is linked with.
+
+    Files of lib/ are linked with every program.
+    """
+    files = sorted([*directory.glob("*.c"), *directory.glob("lib/*.c")])
     mains = [path for path in files if MAIN.search(path.read_text())]
-    headers = sorted(directory.glob("*.h"))
+    headers = sorted([*directory.glob("*.h"), *directory.glob("lib/*.h")])
     return {
         main.stem: compile_program(parts(main, mains, files), flags, headers, compiler)
         for main in mains

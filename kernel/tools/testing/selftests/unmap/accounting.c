@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is counted while memory goes (law 4): rss, folio, control group and event
- * counters right after full and partial reclaim, and exactly when a process ends.
+ * Counters of reclaimed memory (law 4): rss, folio, control group and event counters after
+ * full and partial reclaim, and exactly at a process's exit.
  *
- * rss_full         RssAnon, RssFile or RssShmem falls by what was reclaimed
- * rss_partial      the same where part of each folio was already gone or has to stay
+ * rss_full         RssAnon, RssFile or RssShmem falls by the pages that were reclaimed
+ * rss_partial      the same where part of each folio was zapped before or has to stay
  * rss_at_exit      no process leaves a counter behind ("Bad rss-counter" in the log)
- * split_deferred   a lazyfree folio that goes as a whole is never queued for splitting
+ * split_deferred   a lazyfree folio that is freed as a whole is never queued for splitting
  * folio_counters   nr_anon and nr_anon_partially_mapped return to what they were
  * cgroup_counters  anon, file_mapped and shmem of the control group fall as well
- * events           pglazyfreed counts pages that went, not pages that stayed
+ * events           pglazyfreed counts the pages that were freed, no others
  * runs             the histogram adds up to evict_runs, and to one run a folio
  */
 #define _GNU_SOURCE
@@ -69,7 +69,7 @@ static const char *rss_of(enum kind kind)
 	}
 }
 
-/* LEN bytes of the kind, mapped and in memory; lazyfree memory is not yet freed. */
+/* Map LEN bytes of the kind and bring them into memory; MADV_FREE comes later. */
 static char *populate(enum kind kind, int fd)
 {
 	int flags = kind == LAZYFREE ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -138,7 +138,7 @@ TEST_F(accounting, rss_full)
 	EXPECT_GE(SLACK, llabs(status_pages("VmSwap") - swapped));
 }
 
-/* Every third page goes first, every eleventh of the others is written again. */
+/* Zap every third page; of lazyfree memory, write every 33rd again. */
 static void wear(enum kind kind, char *mem)
 {
 	/* Zapping what looks used would activate its folio. */
@@ -239,7 +239,7 @@ TEST_F(accounting, runs)
 	EXPECT_LT(0, unmap_stat("flushes") + unmap_stat("flushes_deferred"));
 }
 
-/* What is counted for large anonymous folios alone. */
+/* Counters that only large anonymous folios have. */
 FIXTURE(lazyfree_accounting) {
 	char *mem;
 };
@@ -301,7 +301,7 @@ TEST_F(lazyfree_accounting, events)
 		self->mem[i * PAGE] = 1;
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	gone = PAGES - count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP);
-	/* A folio that stays may have lost entries, but is not freed for it. */
+	/* A folio that stays may have lost entries, but it is not counted as freed. */
 	EXPECT_GE(gone, vmstat("pglazyfreed") - freed);
 	EXPECT_EQ(0, (vmstat("pglazyfreed") - freed) % (long)(variant->kib * KIB / PAGE));
 	for (long i = 0; i < PAGES; i += 70)

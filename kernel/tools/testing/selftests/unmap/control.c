@@ -8,13 +8,12 @@
  * refuses        anything else, with EINVAL and no effect
  * max_run        1 to 512, nothing else
  * tables_policy  eager, huge or pressure, nothing else
- * run_of_one     with max_run 1 contents are right and every run has one entry
- * run_of_three   a limit that divides no folio: runs fill it up, the rest is a run
- * off            switched off, none of what is counted happens (law 10).  Seen to fail with
- *                a try_to_unmap() that does not ask for the switch
- * flipped        switching back and forth under reclaim loses nothing
+ * run_of_one     with max_run 1 every run has one entry, and contents are right
+ * run_of_three   max_run 3 divides no folio size: the last run of a folio is shorter
+ * off            with the switch off no counter changes (law 10)
+ * flipped        switching on and off during reclaim loses no content
  * stat_lines     every line is a name and a number, all documented names are there
- * permissions    settings are for root to write, counters for root to read
+ * permissions    only root can write settings and read counters
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -74,7 +73,7 @@ static int write_error(const char *path, const char *text)
 	return error;
 }
 
-/* The programs before this one have put back what they found. */
+/* Earlier test programs have restored the switch. */
 TEST(boot_parameter)
 {
 	const char *word;
@@ -111,7 +110,8 @@ TEST_F(control, accepts)
 		long on;
 	} cases[] = {
 		{ "0", 0 }, { "1", 1 }, { "n", 0 }, { "y", 11 }, { "N\n", 0 }, { "Y\n", 11 },
-		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 }, { "8", 8 },
+		{ "0x0", 0 }, { "0x0001\n", 1 }, { "0x0000", 0 }, { "2\n", 2 }, { "3", 3 },
+		{ "8", 8 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -208,7 +208,7 @@ TEST_F(control, run_of_three)
 	check_limit(_metadata, "3", 6);
 }
 
-/* Filled, purged in part, reclaimed, unmapped. */
+/* Memory is filled, purged in part, reclaimed and unmapped. */
 static bool use_memory(void)
 {
 	char *mem = lazyfree();

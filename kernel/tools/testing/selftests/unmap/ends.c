@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that end with all their memory.
+ * Processes that exit with all their memory mapped.
  *
- * exits_large    with much of one kind: no counter is left behind (law 4), and it takes
- *                no more than a minute.  256 MiB, or UNMAP_ENDS_MIB of the environment.
- * released       killed, and held before its exit, its memory goes by process_mrelease()
- * reaped         the same by the OOM reaper
+ * exits_large    256 MiB (or UNMAP_ENDS_MIB) of one kind: the exit leaves no counter
+ *                behind (law 4), and takes less than a minute
+ * released       a killed process is stopped before its exit, and process_mrelease() frees
+ *                its memory
+ * reaped         the same with the OOM reaper
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ struct counters {
 	long long at[NR_COUNTERS];
 };
 
-/* In pages; what CPUs held back comes in before. */
+/* In pages.  stat_refresh first adds what per-CPU counters hold back. */
 static void read_counters(struct counters *counters)
 {
 	long long total = read_field("/proc/meminfo", "SwapTotal:") * 1024 / (long long)PAGE;
@@ -56,7 +56,7 @@ static void read_counters(struct counters *counters)
 	counters->at[NR_SWAPPED] = total - swap_free_pages();
 }
 
-/* Swap slots wait in each CPU's cache both for being used and for being free. */
+/* Per-CPU caches of swap slots hold free slots and freed ones. */
 static long allowed(enum counter counter)
 {
 	return counter == NR_SWAPPED ? 2 * SLACK : SLACK;
@@ -70,7 +70,7 @@ static bool are_back(const struct counters *before, const struct counters *now)
 	return true;
 }
 
-/* What is freed by RCU or a worker takes a moment. */
+/* RCU and workers free some memory a little later. */
 static void settle(const struct counters *before, struct counters *now)
 {
 	for (int i = 0; i < SETTLE_TRIES; i++) {
@@ -94,7 +94,7 @@ static bool has_free(size_t bytes)
 	return read_field("/proc/meminfo", "MemAvailable:") * 1024 >= (long long)bytes;
 }
 
-/* Of @len bytes, all holes; gone with the last who uses it. */
+/* A file of @len bytes, all holes, without a name. */
 static int open_empty(enum content content, size_t len)
 {
 	int fd = content == FILE_ONLY ? xfs_file(PAGE, 1, 4) : memfd_create("ends", MFD_CLOEXEC);
@@ -102,7 +102,7 @@ static int open_empty(enum content content, size_t len)
 	return fd >= 0 && !ftruncate(fd, len) ? fd : -1;
 }
 
-/* Never returns: ends by a signal. */
+/* Populate memory and stop; the parent kills this process. */
 static void hold(enum content content, size_t len)
 {
 	bool mapped = content == SHMEM_ONLY || content == FILE_ONLY;
@@ -166,7 +166,7 @@ LARGE(shmem, SHMEM_ONLY, NR_SHMEM, 64);
 LARGE(file, FILE_ONLY, NR_MAPPED, 64);
 LARGE(swapped, SWAPPED, NR_SWAPPED, 64);
 
-/* Null, or what is missing. */
+/* NULL, or what the machine lacks. */
 static const char *large_needs(enum content content, size_t *len)
 {
 	if (content == FILE_ONLY && scene_needs(FILE_SHARED))
@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(large, exits_large, TIME_LIMIT)
 	pid = start_holding(variant->content, self->len);
 	ASSERT_LT(0, pid);
 	read_counters(&during);
-	/* Not all may have found its way to swap. */
+	/* Reclaim may not have swapped out every page. */
 	EXPECT_LT((long long)(self->len / PAGE) * 3 / 4,
 		  during.at[variant->counter] - before.at[variant->counter]);
 	seconds = seconds_to_end(pid);
@@ -221,10 +221,10 @@ TEST_F_TIMEOUT(large, exits_large, TIME_LIMIT)
 	}
 	EXPECT_GT(LONGEST, seconds);
 	EXPECT_TRUE(kernel_is_calm(self->log));
-	TH_LOG("%zu MiB went in %.2f s", self->len / MIB, seconds);
+	TH_LOG("%zu MiB were freed in %.2f s", self->len / MIB, seconds);
 }
 
-/* A process that was killed, but does not exit: its tracer holds it at the door. */
+/* A process that was killed, but does not exit: its tracer stops it at PTRACE_EVENT_EXIT. */
 
 #define LEN		PMD
 #define PAGES		((long)(LEN / PAGE))
@@ -254,7 +254,7 @@ FIXTURE_VARIANT(killed) {
 SIZE_VARIANTS(killed, 4);
 SIZE_VARIANTS(killed, 64);
 
-/* Null, or what is missing. */
+/* NULL, or what the machine lacks. */
 static const char *prepare(struct victim *victim, unsigned long kib)
 {
 	victim->file = xfs_file(LEN, SEED, kib);
@@ -282,7 +282,7 @@ FIXTURE_SETUP(killed)
 		end();
 		SKIP(return, "%s", missing);
 	}
-	/* Only the child is for the OOM killer. */
+	/* The OOM killer must pick the child. */
 	ASSERT_TRUE(write_text("/proc/self/oom_score_adj", "-1000"));
 	self->log = kmsg_open();
 }
@@ -296,7 +296,7 @@ FIXTURE_TEARDOWN(killed)
 	end();
 }
 
-/* Of each kind, some shared with the parent, some its own, some swapped out. */
+/* Map memory of each kind: shared with the parent, private, swapped out. */
 static bool take_memory(struct victim *victim)
 {
 	char *own = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -333,7 +333,7 @@ static bool tell(int fd)
 	return write(fd, "", 1) == 1;
 }
 
-/* Returns when it has all its memory. */
+/* Start the victim, and wait until it has its memory. */
 static bool start_victim(struct victim *victim, bool hungry)
 {
 	char byte;
@@ -350,7 +350,7 @@ static bool start_victim(struct victim *victim, bool hungry)
 	return true;
 }
 
-/* Dying, with its memory still there. */
+/* Wait until the victim is stopped at its exit, with its memory still mapped. */
 static bool is_at_exit(pid_t pid)
 {
 	int status;
@@ -384,7 +384,7 @@ static long wrong_in_file(int fd)
 	return wrong;
 }
 
-/* Private memory is gone, that of others is not; shared memory stays mapped. */
+/* The victim's private memory is freed; its shared memory and the parent's memory stay. */
 static bool only_private_went(struct victim *victim)
 {
 	CHECK(victims_pages(victim->pid, "RssAnon:") <= SLACK);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests under faults share: memory of a kind with a content to check, swap
- * of a chosen size, failures on demand, and processes whose end is looked at.
+ * What tests in processes of their own share.
+ *
+ * fault_scene.c	memory of a kind with a content to check; processes whose exit is checked
+ * fault_swap.c		swap of a chosen size that may fail
+ * fault_util.c		failures on demand
  */
 #ifndef FAULT_UTIL_H
 #define FAULT_UTIL_H
@@ -10,9 +13,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define FIRST_SWAP	"/dev/zram0"	/* the machine's usual swap */
+
 /*
- * For jobs, which run in a process of their own: say what does not hold, and give
- * up.  What was mapped and charged goes with the process.
+ * For jobs, which run in a process of their own: print the condition that does not hold,
+ * and return false.  The process's exit cleans up.
  */
 #define CHECK(cond)								\
 	do {									\
@@ -36,8 +41,8 @@
 enum kind { ANON, LAZYFREE, FILE_SHARED, SHMEM };
 
 /*
- * Memory of one kind.  Every other folio is written a second time, in a few of its
- * pages: such lazyfree folios must be kept, and such file folios are dirty.
+ * Memory of one kind.  Every other folio is written a second time, in a few of its pages:
+ * that makes file folios dirty, and lazyfree folios must then be kept.
  */
 struct scene {
 	enum kind kind;
@@ -47,56 +52,62 @@ struct scene {
 	char *mem;
 };
 
-/* Null, or what is missing for this kind. */
+/* NULL, or what this kind of memory needs and the machine lacks. */
 const char *scene_needs(enum kind kind);
 bool scene_make(struct scene *scene);
 void scene_drop(struct scene *scene);
-/* Pages that hold neither what was written last nor, where that is allowed, nothing. */
+/*
+ * The number of pages with wrong content.  A lazyfree page may be zero if it was not
+ * rewritten.
+ */
 long scene_wrong(const struct scene *scene);
 bool scene_was_rewritten(const struct scene *scene, size_t page);
 bool scene_page_ok(const struct scene *scene, size_t page);
-/* Reclaim whatever of it can be reclaimed, through the control group. */
+/* Reclaim as much of it as possible, through the control group. */
 void scene_reclaim(const struct scene *scene);
-/* Write all of it once more, each page with what it should hold. */
+/* Write all of it again, with the content that it should have. */
 void scene_refill(struct scene *scene);
 
-/* Content that cannot be compressed, different from page to page. */
+/* Content that cannot be compressed, and differs from page to page. */
 void noise(char *page, size_t index, unsigned char seed);
 bool is_noise(const char *page, size_t index, unsigned char seed);
 
 /*
- * Run @job in a process of its own, and wait for its end.  False when it failed, or
- * when the kernel complained: at its end a process's counters must be zero exactly.
+ * Run @job in a process of its own, and wait for its exit.  False if it failed, or if the
+ * kernel log has a complaint: at exit a process's counters must be exactly zero.
  */
 bool apart(bool (*job)(struct scene *scene), struct scene *scene);
-/* The same in two steps, for a process that is disturbed meanwhile. */
+/* The same in two steps, for a test that acts while the process runs. */
 int start_apart(bool (*job)(struct scene *scene), struct scene *scene);
 bool kernel_is_calm(int log);
 
-/* Swap on a new zram device of this size alone; false if that cannot be had. */
+/* Swap to a new zram device of this size only; false if there is no such device. */
 bool swap_only(size_t bytes);
-/* How much memory the device may take for what is written to it: beyond, writes fail. */
+/* Limit the memory that the device may use: writes beyond the limit fail. */
 bool swap_memory_limit(size_t bytes);
-/* Whether "fail_make_request" makes it fail. */
+/* Whether "fail_make_request" applies to the device. */
 bool swap_may_fail(bool may);
-/* How many the device refused: the log tells of a few of them only. */
+/* The number of failed writes; the kernel log reports only some of them. */
 long long swap_failed_writes(void);
-/* As it was.  False when a slot of the device stays in use: a reference was lost. */
+/* Restore the usual swap.  False if a slot of the device stays in use: a reference leaked. */
 bool swap_back(void);
 long long swap_free_pages(void);
 
 /*
- * Failures of @what: "failslab", "fail_page_alloc", "fail_make_request", or "fail_pte_map"
- * (pte_offset_map_lock() finds no table, in kernels that can be broken), in @percent
- * of the calls that this process makes below the kernel function @below; without, of all
- * that it makes between faults_task(true) and faults_task(false).
+ * Inject failures of @what: "failslab", "fail_page_alloc", "fail_make_request", or
+ * "fail_pte_map" (pte_offset_map_lock() finds no table; only in kernels built for tests).
+ * They hit @percent of this process's calls below the kernel function @below; without it,
+ * of its calls between faults_task(true) and faults_task(false).
  */
 bool faults_on(const char *what, const char *below, int percent);
 bool faults_task(bool on);
-/* Off again; how many there were. */
+/* Stop injecting.  Returns the number of failures. */
 long faults_off(const char *what);
 
-/* A read of one byte; false when that raised SIGBUS. */
-bool try_read(const char *addr);
+/*
+ * In kernels built for tests: a table that is being freed stays reachable for this many
+ * microseconds, with its locks held.  Widens the race with readers.
+ */
+void table_window(unsigned int us);
 
 #endif /* FAULT_UTIL_H */

@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reclaim whose allocations fail, or whose swap takes nothing more.  In all of them no
- * page may lose its content, reclaim must return, and the counters of the process must
- * be zero when it ends ("BUG: Bad rss-counter" in the log): each test runs in a process
- * of its own for that.
+ * Reclaim while allocations fail, or while swap is full or fails.  No page may lose its
+ * content, reclaim must return, and the process's counters must be zero at its exit ("BUG:
+ * Bad rss-counter" in the log): each test runs in a process of its own for that.
  *
  * Memory of all kinds and sizes:
- * slab_fails      every slab allocation of reclaim fails: pages stay, can go later
- * pages_fail      every page allocation of reclaim fails (zram needs them), the same
- * both_sometimes  a third of both fail: what was half done is done or undone
- * nothing_needed  every allocation of the unmapping itself fails: it needs none, so
- *                 nothing is kept that would have gone, but for empty page tables,
- *                 whose place cannot be written down
- * task_fails      a third of all allocations of a process fail while it faults and advises
- * no_tables       half of the time pte_offset_map_lock() finds no table, below each of
- *                 those who have to try again: fault, GUP, fork, mprotect(), mremap()
+ * slab_fails      every slab allocation of reclaim fails: pages stay, and can be reclaimed
+ *                 later
+ * pages_fail      the same for page allocations, which zram needs
+ * both_sometimes  a third of both fail: reclaim completes or reverts each step
+ * nothing_needed  every allocation of the unmapping itself fails: it needs none, and so
+ *                 keeps no page; only a record of an empty page table may be missing
+ * task_fails      a third of all of a process's allocations fail during faults and madvise()
+ * no_tables       half of the time pte_offset_map_lock() finds no table, below callers that
+ *                 must retry: faults, GUP, mprotect(), mremap()
  *
  * Swap, anonymous and shared memory:
- * full            more memory than swap: full in the middle of a folio; each page is in
- *                 memory or in swap, never in neither (lost) or both; slots are given back
+ * full            swap becomes full in the middle of a folio: each page is in memory or in
+ *                 swap, never in neither (lost) or both; swap slots are freed
  * full_shared     the same for pages shared with a child: both processes keep theirs
- * limited         memory.swap.max says full, the device does not
- * write_error     zram has no memory for what is written (-ENOMEM): unmapped pages come
- *                 back as they were, and can go once there is memory
+ * limited         memory.swap.max is reached, the device has room
+ * write_error     zram has no memory for a write (-ENOMEM): unmapped pages come back
+ *                 as they were, and can be reclaimed once there is memory
  * device_error    the device fails every other write (-EIO)
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -37,16 +34,16 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-/* Several folios of the largest sizes, too. */
+/* Large enough for several folios of the largest size. */
 #define LEN(kib)	((kib) > 64 ? 2 * PMD : PMD)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
-/* Where all of reclaim's own work happens, and what takes a folio out of a VMA. */
+/* Reclaim of a list of folios; unmapping a folio from a VMA, in stock code and here. */
 #define RECLAIM	"shrink_folio_list"
 #define STOCK_UNMAP	"try_to_unmap_one"
 #define SWATHE_UNMAP	"evict_from_vma"
 
-/* A CPU may hold back so many slots each way. */
+/* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
 
 #define VARIANTS(fixture, prefix, what, size) \
@@ -80,7 +77,7 @@ static bool is_swapped(const struct scene *scene)
 	return scene->kind == ANON || scene->kind == SHMEM;
 }
 
-/* Pages that reclaim need not keep: those of folios without a page that counts. */
+/* Pages that reclaim may free: of lazyfree memory, those of folios that were not rewritten. */
 static long may_go(const struct scene *scene)
 {
 	long folio = scene->kib * KIB / PAGE, sum = 0;
@@ -95,7 +92,7 @@ static long may_go(const struct scene *scene)
 	return sum;
 }
 
-/* With the faults gone, reclaim takes what it may take. */
+/* Without injected failures, reclaim frees most pages. */
 static bool goes_later(struct scene *scene)
 {
 	scene_refill(scene);
@@ -136,11 +133,11 @@ FIXTURE_TEARDOWN(swap)
 	end();
 }
 
-/* No multiple of any folio's size. */
+/* Not a multiple of any folio size. */
 #define SMALL_SWAP(scene)	((pages(scene) * 5 / 8 + 27) * PAGE)
 #define LARGE_SWAP	(8 * PMD)
 
-/* Folios of which one part is in swap and the other is not. */
+/* Folios that are partly in swap. */
 static long count_cut(const struct scene *scene)
 {
 	size_t folio = scene->kib * KIB;
@@ -153,7 +150,7 @@ static long count_cut(const struct scene *scene)
 	return cut;
 }
 
-/* Shared memory leaves nothing in the entries when it goes. */
+/* Each page is present or swapped out.  Reclaim leaves no entry for a page of shmem. */
 static bool accounted_for(const struct scene *scene)
 {
 	long there = count_pages(scene->mem, scene->len, PM_PRESENT);
@@ -192,7 +189,7 @@ TEST_F_TIMEOUT(swap, full, TIME_LIMIT)
 	EXPECT_GE(SLOT_SLACK, before - swap_free_pages());
 }
 
-/* The child's half: wait for the word, then look. */
+/* The child: wait for the parent, then check the pages. */
 static bool child_keeps(struct scene *scene, const int *pipes)
 {
 	char token;
@@ -255,7 +252,7 @@ TEST_F_TIMEOUT(swap, limited, TIME_LIMIT)
 	EXPECT_GE(SLOT_SLACK * (long)PAGE, cgroup_read("memory.swap.current", ""));
 }
 
-/* One try for each page. */
+/* Tries to write each page once. */
 static bool write_error(struct scene *scene)
 {
 	CHECK(scene_make(scene));
@@ -293,8 +290,8 @@ TEST_F_TIMEOUT(swap, device_error, TIME_LIMIT)
 }
 
 /*
- * From here on nothing may switch swap off: where an allocation fails while a folio
- * is added to the swap cache, 6.12 leaves empty nodes behind, and swapoff warns of them.
+ * No test after this point may call swapoff(): if an allocation fails while a folio is added
+ * to the swap cache, 6.12 leaves empty nodes behind, and swapoff() warns about them.
  */
 FIXTURE(faults) {
 	struct scene scene;
@@ -343,7 +340,7 @@ static bool survive(struct scene *scene, const char *first, const char *second, 
 	failed += second ? faults_off(second) : 0;
 	printf("# injected %ld\n", failed);
 	CHECK_EQ(0, scene_wrong(scene));
-	/* Otherwise nothing was tested; lazyfree and file memory go without allocations. */
+	/* Some allocation must have failed; lazyfree and file memory need none. */
 	CHECK(failed > 0 || !is_swapped(scene));
 	return goes_later(scene);
 }
@@ -378,7 +375,7 @@ TEST_F_TIMEOUT(faults, both_sometimes, TIME_LIMIT)
 	EXPECT_TRUE(apart(both_sometimes, &self->scene));
 }
 
-/* Tables seen to become empty, of any process: each may want a record. */
+/* Tables of any process that became empty: mm/unmap may allocate a record for each. */
 static long long noticed(void)
 {
 	return switch_has(UNMAP_TABLES) ? unmap_stat("tables_noticed") : 0;
@@ -418,7 +415,7 @@ TEST_F_TIMEOUT(faults, nothing_needed, TIME_LIMIT)
 	EXPECT_TRUE(apart(variant->on ? nothing_needed_on : nothing_needed_off, &self->scene));
 }
 
-/* Faults that find no memory are tried again; advice may do nothing. */
+/* The kernel retries faults that find no memory; madvise() may do nothing. */
 static bool task_fails(struct scene *scene)
 {
 	long failed;
@@ -467,7 +464,7 @@ static bool protected(struct scene *scene)
 	return true;
 }
 
-/* An entry at a time, as the two places are not aligned to each other. */
+/* Alignment differs, so mremap() moves entry by entry. */
 static bool moved(struct scene *scene)
 {
 	size_t len = scene->len;
@@ -500,7 +497,7 @@ static const struct {
 	{ "move_page_tables", moved },
 };
 
-/* Some look for a table but once each time. */
+/* Some callers look for a table only once. */
 #define ROUNDS	50
 
 static bool tries_again_in(struct scene *scene, size_t i)
@@ -529,7 +526,7 @@ static bool no_tables(struct scene *scene)
 TEST_F_TIMEOUT(faults, no_tables, TIME_LIMIT)
 {
 	if (access("/sys/kernel/debug/fail_pte_map", F_OK))
-		SKIP(return, "needs a kernel that can be broken on purpose, with page tables");
+		SKIP(return, "needs fail_pte_map, in kernels built for tests");
 	EXPECT_TRUE(apart(no_tables, &self->scene));
 }
 

@@ -3,14 +3,14 @@
  * Mapped files and shared memory under reclaim: a file on XFS mapped shared and
  * privately, and shmem, which goes to swap.
  *
- * pageout           unmapped and gone, then read back as written
+ * pageout           MADV_PAGEOUT evicts all pages; they read back as written
  * unaligned         folios that lie across two page tables (law 2)
  * vma_ends_inside   mappings that begin and end inside a folio (law 2)
- * mapped_twice      a folio mapped twice in one process goes from both places
+ * mapped_twice      a folio mapped twice in one process is unmapped from both places
  * many_processes    a folio mapped by several processes at different addresses
  * cowed             private copies inside a file folio's range keep their data (law 2)
- * dirty             what was written through the mapping reaches the file (law 3: dirty is kept)
- * mlocked           a locked range is not touched
+ * dirty             writes through the mapping reach the file (law 3: dirty bits are kept)
+ * mlocked           a locked range stays as it is
  * uffd_wp           shmem: every protected page still reports its write (bug 4)
  * uffd_wp_whole     the same with every page protected (bug 4)
  */
@@ -54,14 +54,14 @@ VARIANTS(shared, FILE_SHARED, 64);
 VARIANTS(shared, FILE_SHARED, 1024);
 VARIANTS(private, FILE_PRIVATE, 64);
 
-/* Unmap what looks unused, so that nothing gets activated. */
+/* Clear the accessed bits before unmapping, so that no folio is activated. */
 static void unmap_idle(char *mem, size_t len)
 {
 	write_text("/proc/self/clear_refs", "1");
 	munmap(mem, len);
 }
 
-/* LEN filled bytes of the kind, in folios of the size; -1 when there is no such thing. */
+/* A file of LEN filled bytes in folios of the size; -1 if the machine lacks something. */
 static int make_file(enum kind kind, unsigned long kib)
 {
 	char *mem;
@@ -85,7 +85,7 @@ static int map_flags(enum kind kind)
 	return kind == FILE_PRIVATE ? MAP_PRIVATE : MAP_SHARED;
 }
 
-/* Read one byte of every page: that maps them all. */
+/* Map every page by reading a byte of it. */
 static void touch(const char *mem, size_t len)
 {
 	for (size_t i = 0; i < len; i += PAGE)
@@ -115,7 +115,7 @@ FIXTURE_TEARDOWN(filemap)
 	end();
 }
 
-/* Folios mapped in several places count as used; reclaim needs more than one look. */
+/* Reclaim first activates folios that are mapped in several places: run it twice. */
 static void reclaim_all_of_it(enum kind kind)
 {
 	write_text("/proc/self/clear_refs", "1");
@@ -197,7 +197,7 @@ TEST_F(filemap, mapped_twice)
 	EXPECT_EQ(0, count_wrong(twin, LEN, SEED));
 }
 
-/* A child that maps the file @shift pages off, says so, and looks when told to. */
+/* A child: map the file, shifted by @shift pages; report; check the pages when told to. */
 static int share_file(int fd, enum kind kind, size_t shift, int ready, int go)
 {
 	char *arena = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);

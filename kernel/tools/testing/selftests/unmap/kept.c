@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Empty page tables that are not given back at once: who gives them back, when, and at
- * whose expense.
+ * Empty page tables that are not given back at once: who gives them back, when, and which
+ * task pays for it.
  *
- * busy_reclaimed  another process reclaims while threads keep the mmap lock: soon after
+ * busy_reclaimed  another process reclaims while threads hold the mmap lock all the time:
+ *                 the tables are given back soon after
  * busy_punched    the same, when it punches a hole in shmem
- * busy_moved      UFFDIO_MOVE while threads keep the mmap lock
- * flipped         what the policy "pressure" has kept goes when it becomes "eager"
- * moved           a process that has moved to another control group: reclaim of the group
- *                 in which it emptied the tables takes them
- * orphaned        the same when that group has gone: reclaim of its parent takes them
- * tight           a group with little room empties tables without end, and nobody is killed
- * tight_kept      the same group wants the room that its kept tables take
- * many            what reclaim of one group costs does not depend on how many there are.
- *                 Prints it; KEPT_GROUPS and KEPT_PROCESSES (a group) say how many (20, 5).
- *                 Judged if they do: only where instructions are the clock it is exact
+ * busy_moved      UFFDIO_MOVE while threads hold the mmap lock all the time
+ * flipped         changing the policy from "pressure" to "eager" frees the kept tables
+ * moved           a process empties tables and moves to another control group: reclaim of
+ *                 the first group frees them
+ * orphaned        the same when the first group was removed: reclaim of its parent frees them
+ * tight           a group at its limit empties tables without end, and no process is killed
+ * tight_kept      a group needs the memory that its kept tables take: reclaim frees them
+ * many            reclaim of one group costs the same however many other groups there are.
+ *                 Prints the times.  KEPT_GROUPS (20) and KEPT_PROCESSES (5, in each group)
+ *                 set the numbers.  Compares the times only if KEPT_PROCESSES is set: that
+ *                 needs a machine on which instructions are the clock
  *
- * Reclaim by a task that may run for 1 ms in 100 (cpu.max), for KEPT_SECONDS (8), of memory of
- * another one, whose mmap() and munmap() are measured meanwhile; the longest with page
- * tables given back is compared with the longest without:
+ * A task that may run for 1 ms in 100 ms (cpu.max) reclaims memory of another process for
+ * KEPT_SECONDS (8).  That process measures its mmap() and munmap() meanwhile.  Giving page
+ * tables back must not make the longest of them much longer:
  *
  * throttled.eager
  * throttled.pressure
@@ -26,32 +28,19 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "kept.h"
 
-#define POLICY		UNMAP_SYSFS "tables_policy"
 #define WINDOW		1000	/* microseconds */
-#define GROUPS		"/sys/fs/cgroup/kept"
-#define NR_TABLES	64L
-#define LEN		(NR_TABLES * PMD)
-#define SLACK		2	/* tables that the program needs meanwhile */
-#define AGE		100000	/* us: tables emptied of late are spared by reclaim */
-#define SOON		20	/* tenths of a second, on a busy machine */
 #define TIME_LIMIT	600
 
 static const char *set_up(const char *policy)
@@ -71,259 +60,6 @@ static void tear_down(void)
 {
 	write_text(POLICY, "eager");
 	end();
-}
-
-static bool kept_by_policy(void)
-{
-	char text[40];
-
-	return read_text(POLICY, text, sizeof(text)) && strstr(text, "[pressure]");
-}
-
-/* Tables of a process, in pages. */
-static long long tables_of(pid_t pid)
-{
-	char path[40];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	return read_field(path, "VmPTE:") * 1024 / (long long)PAGE;
-}
-
-static bool fall_to(pid_t pid, long long tables)
-{
-	for (int i = 0; i < SOON && tables_of(pid) > tables; i++)
-		usleep(100000);
-	if (tables_of(pid) > tables)
-		printf("# %lld tables, not %lld\n", tables_of(pid), tables);
-	return tables_of(pid) <= tables;
-}
-
-static char *map_tables(size_t len, int flags, int fd)
-{
-	return map_aligned(len, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd);
-}
-
-/* A page in each. */
-static void fill_tables(char *mem, size_t len)
-{
-	for (size_t at = 0; at < len; at += PMD)
-		WRITE_ONCE(mem[at], 1);
-}
-
-/* They are kept, or given back. */
-static void fill_and_empty(char *mem, size_t len)
-{
-	fill_tables(mem, len);
-	madvise(mem, len, MADV_DONTNEED);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/* Control groups of these tests, below one that they can be reclaimed with. */
-
-static bool group_write(const char *group, const char *file, const char *text)
-{
-	char path[160];
-
-	snprintf(path, sizeof(path), GROUPS "%s/%s", group, file);
-	return write_text(path, text);
-}
-
-static bool group_make(const char *group)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), GROUPS "%s", group);
-	return !mkdir(path, 0755);
-}
-
-static bool group_remove(const char *group)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), GROUPS "%s", group);
-	return !rmdir(path);
-}
-
-static bool group_enter(const char *group, pid_t pid)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", pid);
-	return group_write(group, "cgroup.procs", text);
-}
-
-static bool groups_make(const char *controllers)
-{
-	return (write_text("/sys/fs/cgroup/cgroup.subtree_control", controllers) &&
-		group_make("") && group_write("", "cgroup.subtree_control", controllers));
-}
-
-/* A child that does as it is told, and says when it has. */
-struct child {
-	pid_t pid;
-	int to, from;		/* pipes; the child's own ends, in the child */
-};
-
-static bool child_start(struct child *child, void (*job)(struct child *child, void *arg),
-			void *arg)
-{
-	int to[2], from[2];
-	bool here;
-
-	if (pipe(to) || pipe(from))
-		return false;
-	child->pid = fork();
-	here = child->pid;
-	child->to = here ? to[1] : to[0];
-	child->from = here ? from[0] : from[1];
-	/* Whose end the other one has is told by the end of its pipes. */
-	close(here ? to[0] : to[1]);
-	close(here ? from[1] : from[0]);
-	if (here)
-		return child->pid > 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	job(child, arg);
-	_exit(0);
-}
-
-/* By the child: done. */
-static void child_says_done(struct child *child)
-{
-	char token = 0;
-
-	if (write(child->from, &token, 1) != 1)
-		_exit(1);
-}
-
-/* And waits for what comes next. */
-static void child_done(struct child *child)
-{
-	char token;
-
-	child_says_done(child);
-	if (read(child->to, &token, 1) != 1)
-		_exit(1);
-}
-
-static bool child_wait(struct child *child)
-{
-	char token;
-
-	return read(child->from, &token, 1) == 1;
-}
-
-static bool child_go_on(struct child *child)
-{
-	char token = 0;
-
-	return write(child->to, &token, 1) == 1;
-}
-
-static void child_end(struct child *child)
-{
-	int status;
-
-	kill(child->pid, SIGKILL);
-	waitpid(child->pid, &status, 0);
-	close(child->to);
-	close(child->from);
-}
-
-/* Threads that keep the mmap lock: one of them holds it for writing, the other waits. */
-
-#define BUSY_LEN	(128 * MIB)
-
-static struct {
-	pthread_t threads[2];
-	char *mem;
-	bool stop;
-} busy;
-
-static void *keep_lock(void *arg)
-{
-	int prot = PROT_READ;
-
-	while (!READ_ONCE(busy.stop)) {
-		mprotect(busy.mem, BUSY_LEN, prot);
-		prot ^= PROT_WRITE;
-	}
-	return NULL;
-}
-
-static bool busy_begin(void)
-{
-	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
-	busy.mem = map_tables(BUSY_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	busy.stop = false;
-	CHECK(busy.mem != MAP_FAILED);
-	/* The zero page will do. */
-	for (size_t at = 0; at < BUSY_LEN; at += PAGE)
-		READ_ONCE(busy.mem[at]);
-	return true;
-}
-
-static bool busy_go(void)
-{
-	for (int i = 0; i < 2; i++)
-		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, NULL));
-	return true;
-}
-
-static void busy_end(void)
-{
-	WRITE_ONCE(busy.stop, true);
-	for (int i = 0; i < 2; i++)
-		pthread_join(busy.threads[i], NULL);
-}
-
-/* Tables of a process that keeps its own mmap lock. */
-
-struct crowd {
-	int fd;			/* a file that is mapped; -1: anonymous memory */
-	int uffd;
-	char *mem, *to;
-	long long empty;	/* tables without those of @mem */
-};
-
-static bool crowd_make(struct crowd *crowd)
-{
-	int flags = crowd->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-
-	CHECK(busy_begin());
-	crowd->mem = map_tables(LEN, flags, crowd->fd);
-	CHECK(crowd->mem != MAP_FAILED);
-	/* The upper levels are there, and stay. */
-	WRITE_ONCE(crowd->mem[0], 1);
-	crowd->empty = tables_of(getpid()) - 1;
-	fill_tables(crowd->mem, LEN);
-	CHECK(tables_of(getpid()) >= crowd->empty + NR_TABLES);
-	return true;
-}
-
-static void crowd_job(struct child *child, void *arg)
-{
-	struct crowd *crowd = arg;
-	bool done = crowd_make(crowd);
-
-	if (done && crowd->fd < 0)
-		done = !madvise(crowd->mem, LEN, MADV_FREE);
-	done = done && busy_go();
-	if (!done)
-		_exit(1);
-	usleep(100000);
-	child_done(child);
-	/* Others have emptied the tables. */
-	busy_end();
-	if (!fall_to(getpid(), crowd->empty + SLACK))
-		_exit(1);
-	child_done(child);
 }
 
 static bool go_on_to_end(struct child *child)
@@ -359,7 +95,7 @@ TEST_F(kept, busy_reclaimed)
 
 	ASSERT_TRUE(child_start(&child, crowd_job, &crowd));
 	ASSERT_TRUE(child_wait(&child));
-	/* Not the busy one's own tables: they are in use. */
+	/* Frees the lazyfree pages only: the tables of the busy range stay in use. */
 	reclaim_file(LEN);
 	EXPECT_TRUE(go_on_to_end(&child));
 	EXPECT_LE(NR_TABLES - SLACK, unmap_stat("tables_freed") - self->freed);
@@ -405,7 +141,7 @@ static void move_job(struct child *child, void *arg)
 		_exit(1);
 	done = crowd_make(crowd) && busy_go() && move_pages_to(crowd);
 	busy_end();
-	/* One more for where they are now. */
+	/* The pages are in one more table now. */
 	if (!done || !fall_to(getpid(), crowd->empty + 1 + SLACK))
 		_exit(1);
 	child_done(child);
@@ -421,7 +157,6 @@ TEST_F(kept, busy_moved)
 	child_end(&child);
 }
 
-/* Empties tables, which are kept. */
 static void empty_job(struct child *child, void *arg)
 {
 	const char *group = arg;
@@ -430,7 +165,7 @@ static void empty_job(struct child *child, void *arg)
 	if (group && !group_enter(group, getpid()))
 		_exit(1);
 	mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	fill_and_empty(mem, LEN);
+	empty_tables(mem, LEN);
 	child_says_done(child);
 	pause();
 }
@@ -492,7 +227,7 @@ TEST_F(groups, moved)
 TEST_F(groups, orphaned)
 {
 	ASSERT_TRUE(group_remove("/old"));
-	/* What the group had becomes its parent's a little later. */
+	/* The group's charges move to its parent a little later. */
 	for (int i = 0; i < SOON && tables_of(self->child.pid) >= self->full; i++) {
 		usleep(AGE);
 		group_write("", "memory.reclaim", "1M");
@@ -509,38 +244,40 @@ static void empty_for_ever_job(struct child *child, void *arg)
 		_exit(1);
 	mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	while (now() < end)
-		fill_and_empty(mem, LEN);
+		empty_tables(mem, LEN);
 	child_done(child);
 }
 
-static void show_events(struct __test_metadata *_metadata, long long freed)
-{
-	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed", freed,
-	       read_field(GROUPS "/memory.events", "max "),
-	       read_field(GROUPS "/memory.events", "oom_kill "));
-}
-
-/* Tables that wait for their grace period are charged, and cannot be reclaimed. */
-TEST_F(kept, tight)
+/* Tables that wait for their grace period stay charged, and cannot be reclaimed. */
+static bool run_in_group(struct __test_metadata *_metadata, long long freed,
+			 void (*job)(struct child *child, void *arg))
 {
 	struct child child;
 	bool well;
 
-	ASSERT_TRUE(group_make(""));
-	ASSERT_TRUE(group_write("", "memory.max", "8M"));
-	ASSERT_TRUE(child_start(&child, empty_for_ever_job, NULL));
+	CHECK(child_start(&child, job, NULL));
 	well = child_wait(&child);
 	child_end(&child);
-	show_events(_metadata, unmap_stat("tables_freed") - self->freed);
+	TH_LOG("%lld tables given back, at the limit %lld times, %lld killed",
+	       unmap_stat("tables_freed") - freed,
+	       read_field(GROUPS "/memory.events", "max "),
+	       read_field(GROUPS "/memory.events", "oom_kill "));
+	return well;
+}
+
+TEST_F(kept, tight)
+{
+	ASSERT_TRUE(group_make(""));
+	ASSERT_TRUE(group_write("", "memory.max", "8M"));
+	EXPECT_TRUE(run_in_group(_metadata, self->freed, empty_for_ever_job));
 	EXPECT_EQ(0, read_field(GROUPS "/memory.events", "oom_kill "));
-	EXPECT_TRUE(well);
 	group_remove("");
 }
 
 #define ROOM		(8 * MIB)
 #define KEPT_LEN	(ROOM / 2 / PAGE * PMD)
 
-/* Has half of its room kept in tables, and wants nearly all of it. */
+/* Half of the group's memory is in kept tables; then allocate three quarters of it. */
 static void want_room_job(struct child *child, void *arg)
 {
 	char *mem;
@@ -549,7 +286,7 @@ static void want_room_job(struct child *child, void *arg)
 		_exit(1);
 	mem = map_tables(KEPT_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	for (size_t at = 0; at < KEPT_LEN; at += LEN)
-		fill_and_empty(mem + at, LEN);
+		empty_tables(mem + at, LEN);
 	usleep(AGE);
 	mem = map_tables(ROOM, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	for (size_t at = 0; at < ROOM / 4 * 3; at += PAGE)
@@ -559,25 +296,18 @@ static void want_room_job(struct child *child, void *arg)
 
 TEST_F(kept, tight_kept)
 {
-	struct child child;
-	bool well;
-
 	ASSERT_TRUE(write_text(POLICY, "pressure"));
 	ASSERT_TRUE(group_make(""));
 	ASSERT_TRUE(group_write("", "memory.max", "8M"));
 	group_write("", "memory.swap.max", "0");
-	ASSERT_TRUE(child_start(&child, want_room_job, NULL));
-	well = child_wait(&child);
-	child_end(&child);
-	show_events(_metadata, unmap_stat("tables_freed") - self->freed);
-	EXPECT_TRUE(well);
+	EXPECT_TRUE(run_in_group(_metadata, self->freed, want_room_job));
 	group_remove("");
 }
 
-/* Many groups of many processes, all of which have kept tables. */
+/* Many groups of many processes with kept tables. */
 
 struct many {
-	long groups, processes;	/* so many in each */
+	long groups, processes;	/* @processes in each group */
 	pid_t *pids;
 };
 
@@ -621,7 +351,7 @@ static void many_end(struct many *many)
 	}
 }
 
-/* Microseconds; there is nothing to be had in that group but what it has kept. */
+/* Microseconds.  The group has nothing to reclaim but kept tables. */
 static double reclaim_takes(void)
 {
 	double began = now();
@@ -684,109 +414,9 @@ TEST_F_TIMEOUT(crowds, many, TIME_LIMIT)
 	       self->many.groups, self->many.processes);
 	TH_LOG("drop_caches of all: %.0f us", drop);
 	child_end(&self->one);
-	/* Where instructions are the clock; elsewhere it hangs on what else the machine does. */
+	/* Only with an exact clock: other load on the machine changes the times. */
 	if (getenv("KEPT_PROCESSES"))
 		EXPECT_GT(alone * 5 / 4, beside);
-}
-
-/*
- * A victim with memory in many page tables, and a task of another group of processor time,
- * which reclaims that memory.  The victim has a thread that measures.
- */
-
-#define VICTIM_TABLES	512L
-#define VICTIM_LEN	(VICTIM_TABLES * PMD)
-#define DECADES		7	/* below 10 us, 100 us, ... */
-
-struct latency {
-	long nr[DECADES];
-	double longest;		/* seconds */
-	bool stop;
-};
-
-struct victim {
-	struct latency *latency;	/* shared with who looks at it */
-	char *mem;
-};
-
-static void note_latency(struct latency *l, double seconds)
-{
-	double bound = 1e-5;
-	int i;
-
-	for (i = 0; i < DECADES - 1 && seconds >= bound; i++)
-		bound *= 10;
-	l->nr[i]++;
-	l->longest = seconds > l->longest ? seconds : l->longest;
-}
-
-/* Of a kind that does not become one with its neighbours, whose anon_vma it would lock. */
-static void *map_and_unmap(void *arg)
-{
-	struct victim *victim = arg;
-	double began;
-	void *mem;
-
-	while (!READ_ONCE(victim->latency->stop)) {
-		began = now();
-		mem = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		munmap(mem, PAGE);
-		note_latency(victim->latency, now() - began);
-		usleep(500);
-	}
-	return NULL;
-}
-
-/* Fills tables with memory that reclaim drops, or empties them itself. */
-static void victim_job(struct child *child, void *arg)
-{
-	struct victim *victim = arg;
-	bool eager = !switch_has(UNMAP_TABLES) || !kept_by_policy();
-	pthread_t thread;
-
-	use_cpu(0);
-	if (!group_enter("/victim", getpid()) ||
-	    pthread_create(&thread, NULL, map_and_unmap, victim))
-		_exit(1);
-	victim->mem = map_tables(VICTIM_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	child_says_done(child);
-	while (!READ_ONCE(victim->latency->stop)) {
-		fill_tables(victim->mem, VICTIM_LEN);
-		madvise(victim->mem, VICTIM_LEN, eager ? MADV_FREE : MADV_DONTNEED);
-		usleep(100000);
-	}
-	pthread_join(thread, NULL);
-	child_says_done(child);
-}
-
-static void reclaim_job(struct child *child, void *arg)
-{
-	use_cpu(1);
-	if (!group_enter("/throttled", getpid()))
-		_exit(1);
-	child_says_done(child);
-	for (;;) {
-		group_write("/victim", "memory.reclaim", "4M swappiness=0");
-		/* Beside others' tables, it wants those of its own. */
-		sched_yield();
-	}
-}
-
-static bool measure(struct latency *l, double seconds)
-{
-	struct victim victim = { .latency = l };
-	struct child child, other;
-
-	memset(l, 0, sizeof(*l));
-	CHECK(child_start(&child, victim_job, &victim) && child_wait(&child));
-	CHECK(child_start(&other, reclaim_job, NULL) && child_wait(&other));
-	usleep(seconds * 1e6);
-	WRITE_ONCE(l->stop, true);
-	/* Whoever holds the victim's lock may take seconds to let it go. */
-	CHECK(child_wait(&child));
-	child_end(&other);
-	child_end(&child);
-	return true;
 }
 
 static void show_latency(struct __test_metadata *_metadata, const char *name,
@@ -827,13 +457,13 @@ FIXTURE_SETUP(throttled)
 	self->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->on);
 	self->off = self->on + 1;
-	/* What takes long on real machines does here, too. */
-	open_window(WINDOW);
+	/* Tables take long to free on real machines: make it so here. */
+	table_window(WINDOW);
 }
 
 FIXTURE_TEARDOWN(throttled)
 {
-	open_window(0);
+	table_window(0);
 	munmap(self->on, PAGE);
 	group_remove("/victim");
 	group_remove("/throttled");

@@ -2,22 +2,22 @@
 /*
  * Lazyfree memory (MADV_FREE) under reclaim.
  *
- * clean             what was freed and not touched again reads as zero, nothing is swapped
- * flushed           a translation in use just before is not used after (bug 10, law 1)
+ * clean             pages that were not written again read as zero; none is swapped out
+ * flushed           a translation used just before reclaim is not used after it (bug 10, law 1)
  * rewritten         a range written again before reclaim keeps all its data (bug 7)
- * partly_rewritten  every page of a folio written again keeps its data (bug 7)
- * raced             what a concurrent writer stored last is what is read (bug 7)
- * straddles_tables  a folio across two page tables goes; neighbours stay (bug 1, law 2)
- * vma_ends_inside   a VMA that ends inside a folio bounds what is cleared (bug 1, law 2)
- * two_vmas          a folio mapped through two VMAs goes from both (law 2)
+ * partly_rewritten  pages of a folio that were written again keep their data (bug 7)
+ * raced             a concurrent writer's last store is what is read (bug 7)
+ * straddles_tables  a folio across two page tables is freed; neighbours stay (bug 1, law 2)
+ * vma_ends_inside   entries behind the end of the VMA stay (bug 1, law 2)
+ * two_vmas          a folio mapped through two VMAs is unmapped from both (law 2)
  * holes             entries missing inside a folio are not counted (bug 5, law 4)
  * device_exclusive  entries that map a page without being present (bug 5)
- * shared_with_child a folio mapped by two processes goes from both, then reads as zero
- * fork_then_free    what one process freed is not lost to the other that has it, too;
- *                   stock 6.12 loses it, and says so: see docs/stock-bugs.md
- * mlocked           a locked range is not touched
- * droppable         MAP_DROPPABLE memory may go although dirty, and is never swapped (law 5)
- * pmd_mapped        a 2 MiB folio mapped by one entry is split and goes as a whole
+ * shared_with_child a folio mapped by two processes is unmapped from both, and reads as zero
+ * fork_then_free    a page that one process freed stays in the other process that maps it;
+ *                   stock 6.12 loses it, and the test skips: see docs/stock-bugs.md
+ * mlocked           a locked range stays as it is
+ * droppable         dirty MAP_DROPPABLE memory may be freed, and is never swapped (law 5)
+ * pmd_mapped        a 2 MiB folio mapped by a PMD is split and freed as a whole
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "../../../../lib/test_hmm_uapi.h"
 #include "unmap_util.h"
 
 #define LEN	PMD
@@ -93,7 +94,7 @@ TEST_F(lazyfree, clean)
 
 TEST_F(lazyfree, flushed)
 {
-	/* The first and last pages of a folio, now, so that the TLB knows them. */
+	/* Read the first and last pages of a folio, so that the TLB holds their translations. */
 	const size_t at[] = { 0, PAGE, self->folio - PAGE };
 	char sum = 0;
 
@@ -114,7 +115,7 @@ TEST_F(lazyfree, rewritten)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 2));
 }
 
-/* Pages of the range that hold neither what was written last nor, if lost is allowed, zero. */
+/* Pages that hold neither what was written last nor, if they were not rewritten, zero. */
 static long count_lost(const char *mem, size_t len, size_t every)
 {
 	long lost = 0;
@@ -206,12 +207,12 @@ TEST_F(lazyfree, straddles_tables)
 		moved[i] = move_across(self->mem + i * self->folio, self->folio, before[i]);
 		ASSERT_NE(MAP_FAILED, moved[i]);
 		ASSERT_EQ(pages, count_pages(moved[i], self->folio, PM_PRESENT));
-		ASSERT_TRUE(!!(page_flags(moved[i] + PAGE) & KPF_TAIL));
+		ASSERT_TRUE(!!(page_flags(moved[i] + PAGE) & BIT_ULL(KPF_COMPOUND_TAIL)));
 	}
 	reclaim_file(2 * LEN);
 	for (long i = 0; i < nr; i++)
 		check_gone(_metadata, moved[i], self->folio);
-	/* Every one of them takes one run in each table. */
+	/* Each folio takes one run in each of its tables. */
 	if (variant->on)
 		EXPECT_LE(2 * nr, unmap_stat("evict_runs") - runs);
 }
@@ -223,7 +224,7 @@ TEST_F(lazyfree, vma_ends_inside)
 
 	if (self->folio == PAGE)
 		SKIP(return, "no VMA ends inside a single page");
-	/* The rest of the folio's range is taken over by pages of another mapping. */
+	/* Another mapping replaces the second half of the folio's range. */
 	ASSERT_EQ(next, mmap(next, NEAR, PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	fill(next, NEAR, 3);
@@ -236,7 +237,7 @@ TEST_F(lazyfree, vma_ends_inside)
 
 TEST_F(lazyfree, two_vmas)
 {
-	/* Every folio is cut at its first page, in its middle, or at its last page. */
+	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
 		size_t cuts[] = { PAGE, self->folio / 2, self->folio - PAGE };
 
@@ -263,21 +264,10 @@ TEST_F(lazyfree, holes)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-/* As lib/test_hmm_uapi.h lays it out. */
-struct dmirror_cmd {
-	__u64 addr;
-	__u64 ptr;
-	__u64 npages;
-	__u64 cpages;
-	__u64 faults;
-};
-
-#define DMIRROR_EXCLUSIVE	_IOWR('H', 0x05, struct dmirror_cmd)
-
 TEST_F(lazyfree, device_exclusive)
 {
 	char *mirror = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	struct dmirror_cmd cmd = {
+	struct hmm_dmirror_cmd cmd = {
 		.addr = (uintptr_t)self->mem,
 		.ptr = (uintptr_t)mirror,
 		.npages = 1,
@@ -288,13 +278,13 @@ TEST_F(lazyfree, device_exclusive)
 	if (fd < 0)
 		SKIP(return, "no /dev/hmm_dmirror0 (CONFIG_TEST_HMM)");
 	for (cmd.addr += PAGE; cmd.addr < (uintptr_t)self->mem + LEN; cmd.addr += 5 * PAGE)
-		if (ioctl(fd, DMIRROR_EXCLUSIVE, &cmd) && cmd.addr % self->folio == 0)
+		if (ioctl(fd, HMM_DMIRROR_EXCLUSIVE, &cmd) && cmd.addr % self->folio == 0)
 			TH_LOG("no exclusive access to %llx", (unsigned long long)cmd.addr);
 	expected = status_pages("RssAnon") - PAGES;
 	reclaim_file(2 * LEN);
 	expected += count_there(self->mem, LEN);
 	close(fd);
-	/* Exclusive access dirties a page: what is left holds its old data, the rest is zero. */
+	/* Exclusive access dirties a page: a page keeps its data, or was freed and is zero. */
 	EXPECT_GE(128, llabs(status_pages("RssAnon") - expected));
 	for (long i = 0; i < PAGES; i++) {
 		const char *page = self->mem + i * PAGE;
@@ -327,8 +317,8 @@ TEST_F(lazyfree, shared_with_child)
 }
 
 /*
- * A page read from zram without a write is dirty nowhere: neither its entry nor the
- * folio says that no copy is left.  Shared by fork(), then freed by the child alone.
+ * A page that was read from zram has no dirty bit, in its entry or its folio, although no
+ * other copy exists.  fork() shares such pages; then only the child frees them.
  */
 TEST_F(lazyfree, fork_then_free)
 {

@@ -3,14 +3,14 @@
  * memx: random operations on memory, checked against a model: see memx.h.
  *
  *	memx [--seed S] [--procs P] [--threads T] [--ops N] [--minutes M]
- *	memx --rare N		what is slow is N times as rare: more operations in a second
+ *	memx --rare N		choose slow operations N times less often: more run in a second
  *	memx --seed S --proc P --from N [--to M]	one process again, from operation N on
  *	memx --spoil N		change a byte after operation N: this must fail
  *
- * Each operation is a function of the seed, its number and --rare alone, so any part of a
- * sequence can be run by itself.  After a mismatch the sequence is shrunk: first its
- * beginning is left out, then whatever else is not needed.  Threads and the kernel's own
- * work come between at any time: a failure that does not happen again is told as such.
+ * The seed, its number and --rare determine each operation, so any part of a sequence can be
+ * run by itself.  After a mismatch the sequence is shrunk: memx leaves out its beginning, and
+ * then every other operation that is not needed to fail.  Threads and the kernel's own work
+ * run at the same time, so a failure may not happen again; memx reports that.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -20,7 +20,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "memx_run.h"
 
@@ -90,7 +89,8 @@ static bool run_one(void)
 
 static __noreturn void usage(void)
 {
-	fprintf(stderr, "memx [--seed S] [--rare N] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
+	fprintf(stderr,
+		"memx [--seed S] [--rare N] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
 		"memx --seed S [--rare N] --proc P --from N [--to M] [--threads T] [--trace]\n");
 	exit(2);
 }
@@ -142,7 +142,8 @@ static void parse_options(int argc, char **argv)
 			usage();
 	}
 	if (optind < argc || options.procs < 1 || options.procs > MAX_PROCS ||
-	    options.rare < 1 || options.rare > 400 || options.only_proc >= MAX_PROCS || options.threads < 0 || options.threads > 64)
+	    options.rare < 1 || options.rare > 400 || options.only_proc >= MAX_PROCS ||
+	    options.threads < 0 || options.threads > 64)
 		usage();
 }
 

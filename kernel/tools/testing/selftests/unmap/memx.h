@@ -2,11 +2,11 @@
 /*
  * memx: a model-based exerciser for memory mappings.
  *
- * An arena of pages, mapped anyhow, and beside it a model that knows of every byte
- * what it must be.  Random operations are done to both; whatever differs is a bug.
+ * An arena has pages with mappings of many kinds.  A model knows what every byte of the
+ * arena must be.  Random operations are applied to both; a difference is a bug.
  *
- * memx.c		options, all processes together
- * memx_run.c		one process, its world, one operation after the other
+ * memx.c		options, starting the processes
+ * memx_run.c		one process: its world, and its operations one after the other
  * memx_shrink.c	the shortest sequence that still fails
  * memx_model.c		what each page must hold, and the comparison
  * memx_map.c		operations that change what is mapped
@@ -14,16 +14,15 @@
  * memx_neutral.c	operations that must change nothing: reclaim, migration, pins
  * memx_tracking.c	soft-dirty and userfaultfd write-protection
  *
- * One process has one world.  Its objects (files, shared memory) belong to it alone;
- * a forked child inherits the world and its model, and while it lives neither side
- * changes an object.
+ * Each process has a world.  No other process uses its objects (files, shared memory),
+ * except a forked child, which inherits the world and its model.  While the child lives,
+ * neither process changes an object.
  */
 #ifndef MEMX_H
 #define MEMX_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <linux/types.h>
 
 #include "unmap_util.h"
@@ -42,7 +41,7 @@
 #define SECTORS		8
 #define SECTOR		(PAGE / SECTORS)
 
-/* What a page holds: a stamp for each eighth, from which all its bytes follow; 0: zeroes. */
+/* A page's content: a stamp for each sector, which determines its bytes; 0: zeroes. */
 struct content {
 	__u32 sector[SECTORS];
 };
@@ -54,17 +53,17 @@ enum backing { UNMAPPED, ANON, OBJECT };
  *
  * @lazy: MADV_FREE'd and not written since: holds @own, or has become zeroes
  * @forked: may share its page with another process; see may_free()
- * @whole: in a VMA that may count as soft-dirty as a whole, so that pages need no mark of
- *	their own; 6.12 forgets this of a VMA that it merges with another
- * @half: MADV_FREE'd and then written: the sectors not in @written are all as in @own
- *	or all zero, and stay what they are
+ * @whole: in a VMA that may be soft-dirty as a whole (VM_SOFTDIRTY), so that its pages need
+ *	no mark; 6.12 loses VM_SOFTDIRTY when it merges VMAs
+ * @half: MADV_FREE'd and then written: the sectors not in @written are either all as in
+ *	@own or all zero, and do not change any more
  */
 struct page_model {
 	enum backing backing;
 	bool shared, copied, locked, nofork, wipe, ksm;
 	bool lazy, half, forked, whole;
 	bool soft_dirty;	/* written since the bits were cleared: must be marked */
-	bool tracked, protected;	/* by userfaultfd; must be marked as protected */
+	bool tracked, protected;	/* registered with userfaultfd; must be write-protected */
 	__u8 prot, written, object;
 	__u16 index;		/* page of the object */
 	struct content own;
@@ -73,7 +72,7 @@ struct page_model {
 /* A file whose pages several mappings may share. */
 struct object {
 	int fd;
-	__u32 size;		/* in pages; what lies beyond raises SIGBUS */
+	__u32 size;		/* in pages; access beyond raises SIGBUS */
 	struct content pages[OBJECT_PAGES];
 };
 
@@ -87,9 +86,9 @@ struct world {
 	struct object *objects;
 	__u64 seed;
 	__u64 random;		/* state of the generator, set anew for each operation */
-	__u64 op;		/* the operation at hand */
+	__u64 op;		/* the current operation */
 	__u32 stamp;
-	bool child, frozen;	/* in a fork; no object may change */
+	bool child, frozen;	/* this is a forked child; no object may change */
 	bool soft_dirty_works;
 	int uffd, pagemap;
 	long long baseline;	/* pages of the process itself, before it used the arena */
@@ -98,9 +97,8 @@ struct world {
 extern struct world world;
 
 /*
- * One kind of operation; @weight is how often it is chosen, in relation to the others.
- * @costly ones work on all of a process or of the machine, and take a hundred times as
- * long as others.
+ * One kind of operation.  @weight: how often it is chosen, relative to the others.
+ * @costly: works on the whole process or machine, and takes a hundred times as long.
  */
 struct operation {
 	const char *name;
@@ -112,18 +110,18 @@ struct operation {
 extern struct operation map_operations[], content_operations[], neutral_operations[],
 	tracking_operations[];
 
-/* Random numbers, the same for the same seed and operation. */
+/* Random numbers, determined by the seed and the operation's number. */
 __u32 pick(__u32 below);
 bool chance(__u32 one_in);
 struct range pick_range(void);
 void seed_operation(__u64 op);
 
-/* End this process: the model and the memory differ, or a call failed that must not. */
+/* End this process with a failure: memory differs from the model, or a call has failed. */
 __noreturn __printf(1, 2) void differ(const char *fmt, ...);
-/* A call that must succeed, or fail in one of the ways that change nothing. */
+/* Fail unless the call succeeded, or failed with one of the errors in @tolerated. */
 bool worked(int result, const char *call, const char *tolerated);
 
-/* Userfaultfd does not know the page any more. */
+/* The page is not registered with userfaultfd any more. */
 static inline void forget_marks(struct page_model *page)
 {
 	page->tracked = false;
@@ -141,8 +139,8 @@ static inline struct page_model *model(__u32 page)
 }
 
 /*
- * Pages from range.first on that are mapped alike, so that one call does the same to
- * all: at least one, at most range.nr.
+ * The number of pages from range.first on with the same kind of mapping, so that one call
+ * treats all of them alike: at least one, at most range.nr.
  */
 __u32 stretch(struct range range);
 #define for_each_stretch(part, range)						\
@@ -156,16 +154,16 @@ __u32 stretch(struct range range);
 bool readable(const struct page_model *page);
 bool across_end(const struct page_model *page);
 bool writable(const struct page_model *page);
-void forget(struct page_model *page);		/* all but where and how it is mapped */
+void forget(struct page_model *page);		/* everything but the mapping */
 void model_write(__u32 page, int sector, __u32 stamp);
 void fill_sector(void *sector, __u32 stamp);
 void expect(__u32 page, const char *data);	/* or differ */
-void vanish(struct page_model *page);		/* MADV_FREE'd pages that are gone */
+void vanish(struct page_model *page);		/* a MADV_FREE'd page was freed */
 void check_page(__u32 page);
 void check_range(struct range range);
-void check_state(void);			/* marks and counters, cheap: no page is touched */
-void check_world(void);				/* that, and every byte */
-/* In memory and in swap, and how far the kernel's counters may be off. */
+void check_state(void);			/* check marks and counters; touches no page */
+void check_world(void);				/* the same, and check every byte */
+/* Pages in memory and in swap; how far the kernel's counters may be off. */
 long long pages_in_use(void);
 long long counters_slack(void);
 void object_changed(int object, __u32 index, __u32 nr);
@@ -173,7 +171,7 @@ void check_marks_of(struct range range);
 void model_share(void);
 void model_fork(void);				/* in the child */
 
-/* memx_map.c: new anonymous memory, and shared memory, that can be written. */
+/* memx_map.c: map new anonymous memory, or shared memory, writable. */
 void map_fresh(struct range range);
 void map_shmem(struct range range);
 
@@ -182,7 +180,7 @@ void write_all(struct range range);
 void remove_pages(struct range range);
 void lazyfree(struct range range);
 
-/* memx_neutral.c: what other threads do all the time. */
+/* memx_neutral.c: an operation of the disturbing threads. */
 void disturb(unsigned int *state);
 void release_pins(void);
 

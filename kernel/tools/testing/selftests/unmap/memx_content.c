@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Operations that change what pages hold, and those that look: see memx.h. */
+/* Operations that change the content of pages, or read it: see memx.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void read_pages(struct range range)
 		check_page(range.first + i);
 }
 
-/* The same through the kernel, which pins the page meanwhile. */
+/* Write through process_vm_writev(), which pins the page. */
 static void write_remote(struct range range)
 {
 	char data[SECTOR];
@@ -114,10 +114,9 @@ static void dontneed_pieces(struct range range)
 }
 
 /*
- * Linux 6.12 drops pages that a process never freed: read from zram into a page
- * that nothing marks as dirty, then shared by fork(), they go when the other process
- * says MADV_FREE.  That is known (fork_then_free in lazyfree.c): not here, nor where swap is on
- * a disk, where it was seen, too.
+ * Linux 6.12 loses pages that a process never freed: a page that was read from swap, has no
+ * dirty bit, and is shared by fork() is dropped after MADV_FREE in the other process.  This
+ * bug is known (fork_then_free in lazyfree.c); avoid it here.
  */
 static bool may_free(struct range part)
 {
@@ -125,7 +124,7 @@ static bool may_free(struct range part)
 
 	if (page->backing != ANON || page->locked || page->forked || !readable(page))
 		return false;
-	check_range(part);	/* nothing may be half decided */
+	check_range(part);	/* settles pages with @half */
 	return true;
 }
 
@@ -143,7 +142,7 @@ void lazyfree(struct range range)
 	}
 }
 
-/* MADV_FREE, then reclaim while some pages are written and some are held. */
+/* MADV_FREE, write some pages, then reclaim. */
 static void lazyfree_and_reclaim(struct range range)
 {
 	lazyfree(range);
@@ -156,7 +155,7 @@ static void lazyfree_and_reclaim(struct range range)
 	madvise(address(range.first), range.nr * PAGE, MADV_PAGEOUT);
 }
 
-/* What is not in the page table any more may not be seen through a TLB either. */
+/* A page whose entry is gone must not be read through a stale translation. */
 static void free_and_look(struct range range)
 {
 	__u64 entries[16];
@@ -239,7 +238,7 @@ static void punch(struct range range)
 	zero_pages(object, index, nr);
 }
 
-/* Private copies of what is cut off go, too. */
+/* Truncation removes private copies of the pages, too. */
 static void drop_copies(int object, __u32 index)
 {
 	for (__u32 i = 0; i < ARENA_PAGES; i++) {
@@ -287,7 +286,7 @@ static void sync_file(struct range range)
 	worked(fdatasync(world.objects[pick(NR_OBJECTS)].fd), "fdatasync", "");
 }
 
-/* MADV_REMOVE: a hole, punched through a mapping. */
+/* MADV_REMOVE punches a hole through a mapping. */
 void remove_pages(struct range range)
 {
 	struct range part = { range.first, stretch(range) };
@@ -300,20 +299,20 @@ void remove_pages(struct range range)
 }
 
 struct operation content_operations[] = {
-	{ "write", 1500, write_pages },
-	{ "read", 1000, read_pages },
-	{ "write_remote", 150, write_remote },
-	{ "read_remote", 200, read_remote },
-	{ "dontneed", 40, dontneed },
-	{ "dontneed_pieces", 10, dontneed_pieces },
-	{ "lazyfree", 40, lazyfree },
-	{ "lazyfree_and_reclaim", 40, lazyfree_and_reclaim },
-	{ "free_and_look", 6, free_and_look },
-	{ "populate_write", 12, populate_write },
-	{ "punch", 12, punch },
-	{ "truncate", 6, truncate_object },
-	{ "write_file", 30, write_file },
-	{ "sync_file", 3, sync_file },
-	{ "remove", 8, remove_pages },
+	{ "write", 1500, write_pages, false },
+	{ "read", 1000, read_pages, false },
+	{ "write_remote", 150, write_remote, false },
+	{ "read_remote", 200, read_remote, false },
+	{ "dontneed", 40, dontneed, false },
+	{ "dontneed_pieces", 10, dontneed_pieces, false },
+	{ "lazyfree", 40, lazyfree, false },
+	{ "lazyfree_and_reclaim", 40, lazyfree_and_reclaim, false },
+	{ "free_and_look", 6, free_and_look, false },
+	{ "populate_write", 12, populate_write, false },
+	{ "punch", 12, punch, false },
+	{ "truncate", 6, truncate_object, false },
+	{ "write_file", 30, write_file, false },
+	{ "sync_file", 3, sync_file, false },
+	{ "remove", 8, remove_pages, false },
 	{ }
 };

@@ -23,7 +23,7 @@ static void clear_models(struct range range)
 	memset(model(range.first), 0, range.nr * sizeof(struct page_model));
 }
 
-/* A new VMA counts as written; it may be merged with any of its neighbours. */
+/* A new VMA is soft-dirty as a whole, and may merge with its neighbours. */
 static void mapped_anew(struct range range)
 {
 	__u32 first = range.first, end = range.first + range.nr;
@@ -89,7 +89,7 @@ static void map_object(struct range range, bool shared)
 	map_part(range, prot, shared, object, index);
 }
 
-/* Whole folios of shared memory: the range begins where one may, and so do they. */
+/* Map whole folios of shared memory: range and index are aligned to folios. */
 void map_shmem(struct range range)
 {
 	map_part(range, PROT_READ | PROT_WRITE, true, pick(2),
@@ -112,7 +112,7 @@ static void unmap(struct range range)
 	clear_models(range);
 }
 
-/* Locked memory is there, and if it may be written it was written, so to speak. */
+/* Locking populates memory; if it is writable, by write faults, which end the protection. */
 static void model_populated(struct page_model *page)
 {
 	if (page->prot & PROT_WRITE)
@@ -135,7 +135,7 @@ static void protect(struct range range)
 	}
 }
 
-/* Somewhere else of the same length; what was mapped there is gone. */
+/* Pick another range of the same length, and unmap it. */
 static bool make_room(struct range range, struct range *room)
 {
 	room->nr = range.nr;
@@ -171,7 +171,7 @@ static void move(struct range range)
 		forget_marks(model(room.first + i));
 }
 
-/* The pages go, their old places stay mapped and empty. */
+/* Move the pages; the old range stays mapped, and is empty. */
 static void move_leaving(struct range range)
 {
 	struct range part = { range.first, stretch(range) }, room;
@@ -204,7 +204,7 @@ static void cut_end(struct range range)
 	clear_models((struct range){ part.first + kept, part.nr - kept });
 }
 
-/* Into the hole behind it, as far as there is one. */
+/* Grow a mapping into the hole behind it. */
 static void grow(struct range range)
 {
 	struct range part = { range.first, stretch(range) };
@@ -230,7 +230,7 @@ static void lock_or_unlock(struct range range, bool lock)
 	for_each_stretch(part, range) {
 		const struct page_model *page = model(part.first);
 
-		/* locking private file pages copies them, and stops at the file's end */
+		/* mlock() copies private file pages, and stops at the end of the file */
 		if (page->backing != ANON || !readable(page))
 			continue;
 		worked((lock ? mlock : munlock)(address(part.first), part.nr * PAGE),
@@ -254,7 +254,7 @@ static void unlock(struct range range)
 	lock_or_unlock(range, false);
 }
 
-/* Advice that says what a fork does. */
+/* Advice on what fork() does with the range. */
 static void advise_fork(struct range range)
 {
 	static const int kinds[] = { MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_KEEPONFORK };
@@ -276,17 +276,17 @@ static void advise_fork(struct range range)
 }
 
 struct operation map_operations[] = {
-	{ "map_anon", 40, map_anon },
-	{ "map_shared", 24, map_shared },
-	{ "map_private", 16, map_private },
-	{ "unmap", 16, unmap },
-	{ "protect", 30, protect },
-	{ "move", 16, move },
-	{ "move_leaving", 8, move_leaving },
-	{ "cut_end", 4, cut_end },
-	{ "grow", 8, grow },
-	{ "lock", 8, lock },
-	{ "unlock", 10, unlock },
-	{ "advise_fork", 6, advise_fork },
+	{ "map_anon", 40, map_anon, false },
+	{ "map_shared", 24, map_shared, false },
+	{ "map_private", 16, map_private, false },
+	{ "unmap", 16, unmap, false },
+	{ "protect", 30, protect, false },
+	{ "move", 16, move, false },
+	{ "move_leaving", 8, move_leaving, false },
+	{ "cut_end", 4, cut_end, false },
+	{ "grow", 8, grow, false },
+	{ "lock", 8, lock, false },
+	{ "unlock", 10, unlock, false },
+	{ "advise_fork", 6, advise_fork, false },
 	{ }
 };

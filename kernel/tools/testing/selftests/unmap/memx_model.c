@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What each page must hold, and the comparison: see memx.h. */
+/* The content that each page must have, and the comparison: see memx.h. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ void fill_sector(void *sector, __u32 stamp)
 		words[i] = word(stamp, i);
 }
 
-/* The first word of a sector that is not what the stamp says; WORDS: all are. */
+/* The first word of a sector that does not match the stamp; WORDS: all of them match. */
 static size_t first_wrong(const char *data, int sector, __u32 stamp)
 {
 	const __u64 *words = (const __u64 *)(data + sector * SECTOR);
@@ -49,8 +49,8 @@ static bool beyond_end(const struct page_model *page)
 }
 
 /*
- * Beyond the end of shmem, but in its last huge page: where truncation could not split it
- * (somebody held a reference), Linux maps it whole, on purpose.
+ * Beyond the end of shmem, but in its last huge page: if an extra reference kept truncation
+ * from splitting it, Linux maps the whole huge page, on purpose.
  */
 bool across_end(const struct page_model *page)
 {
@@ -90,7 +90,7 @@ void forget(struct page_model *page)
 	memset(&page->own, 0, sizeof(page->own));
 }
 
-/* A page that is being written for the first time since MADV_FREE may lose the rest. */
+/* The first write since MADV_FREE: the other sectors may be zero already. */
 static void model_own_write(struct page_model *page, int sector, __u32 stamp)
 {
 	if (page->backing == OBJECT && !page->copied) {
@@ -125,7 +125,7 @@ static bool may_vanish(const struct page_model *page, int sector)
 	       (page->lazy || (page->half && !(page->written & (1U << sector))));
 }
 
-/* All that may have vanished has: from now on it is zero. */
+/* The page was freed: the sectors that were not written since are zero from now on. */
 void vanish(struct page_model *page)
 {
 	for (int i = 0; i < SECTORS; i++)
@@ -145,7 +145,7 @@ static void mismatch(__u32 nr, const char *data, int sector, __u32 stamp)
 	       (unsigned long long)word(stamp, at));
 }
 
-/* May vanish while it is being read: each sector is as it was, or zero. */
+/* The page may be freed while it is being read: each sector has its old content, or is zero. */
 static void expect_lazy(__u32 nr, const char *data)
 {
 	struct page_model *page = model(nr);
@@ -162,7 +162,7 @@ static void expect_lazy(__u32 nr, const char *data)
 		vanish(page);
 }
 
-/* The first sector that tells: either all old contents are there, or none. */
+/* Find out from the first sector that tells whether the old content is there or was freed. */
 static void settle(struct page_model *page, const char *data)
 {
 	for (int i = 0; i < SECTORS && page->half; i++) {
@@ -238,7 +238,7 @@ long long pages_in_use(void)
 	       status_pages("VmSwap");
 }
 
-/* Each CPU holds back some of each counter; and the process needs a few more as it goes on. */
+/* Per-CPU counters hold back a part of each counter; the process allocates a few more pages. */
 long long counters_slack(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -246,7 +246,7 @@ long long counters_slack(void)
 	return 4 * cpus * (cpus > 16 ? 2 * cpus : 32) + 64;
 }
 
-/* How far a counter is from what a walk of the page tables finds. */
+/* The difference between a counter and what a walk of the page tables finds. */
 static long long off_by(const char *walked, long long counted)
 {
 	long long kib = read_field("/proc/self/smaps_rollup", walked);
@@ -261,8 +261,9 @@ static long long rss_off_by(void)
 }
 
 /*
- * The walk counts what shared memory has in swap, too: only too many can be told.  Other
- * threads map and unmap between one look and the next: what is wrong stays wrong.
+ * The walk counts shared memory in swap, too, so only a too large swap counter can be
+ * noticed.  Other threads map and unmap memory between the two readings: try again, an
+ * error would stay.
  */
 static void check_counters(void)
 {
@@ -291,7 +292,7 @@ void check_world(void)
 	check_state();
 }
 
-/* Pages of an object are new: no mapping of them knows its marks any more. */
+/* Pages of an object were replaced: their mappings have no marks any more. */
 void object_changed(int object, __u32 index, __u32 nr)
 {
 	for (__u32 i = 0; i < ARENA_PAGES; i++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations that may change nothing that a program can see: reclaim, migration,
- * collapse, pins, locks.  Threads do them at any time, see disturb().
+ * Operations that must not change anything that a program can see: reclaim, migration,
+ * collapse, pins, locks.  Threads run them at any time: see disturb().
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -25,7 +24,7 @@
 
 #define NR_MOVED	64U
 
-/* What fails here fails without a trace: a hole, no huge page, no second node. */
+/* Failures are ignored: the range has a hole, no huge page, there is no second node. */
 static void advise_range(struct range range, int advice)
 {
 	madvise(address(range.first), range.nr * PAGE, advice);
@@ -104,7 +103,7 @@ static void reclaim_some(struct range range)
 	reclaim_all((1 + range.nr / 8) * PAGE);
 }
 
-/* References that reclaim must notice: pages in a pipe that nobody reads. */
+/* References that reclaim must notice: pages in a pipe that is never read. */
 
 static struct pin pins[4];
 static bool pinned[4];
@@ -140,14 +139,14 @@ static void unpin_pages(struct range range)
 	unpin_slot(pick(4));
 }
 
-/* New folios have another size from now on. */
+/* Change the size of new folios. */
 static void resize_folios(struct range range)
 {
 	(void)range;
 	folio_size_set(4UL << (chance(3) ? 0 : pick(10)));
 }
 
-/* In a thread: nothing here may look at the model. */
+/* Runs in a thread: it must not use the model. */
 void disturb(unsigned int *state)
 {
 	static const int advices[] = { MADV_PAGEOUT, MADV_PAGEOUT, MADV_COLD, MADV_COLLAPSE,
@@ -169,19 +168,19 @@ void disturb(unsigned int *state)
 }
 
 struct operation neutral_operations[] = {
-	{ "page_out", 60, page_out },
-	{ "cool", 10, cool },
-	{ "will_need", 6, will_need },
+	{ "page_out", 60, page_out, false },
+	{ "cool", 10, cool, false },
+	{ "will_need", 6, will_need, false },
 	{ "collapse", 6, collapse, true },
-	{ "populate_read", 10, populate_read },
-	{ "huge_or_not", 4, huge_or_not },
-	{ "migrate", 8, migrate },
+	{ "populate_read", 10, populate_read, false },
+	{ "huge_or_not", 4, huge_or_not, false },
+	{ "migrate", 8, migrate, false },
 	{ "compact", 1, compact, true },
 	{ "clear_accessed", 2, clear_accessed, true },
 	{ "drop_clean", 1, drop_clean, true },
 	{ "reclaim_some", 8, reclaim_some, true },
-	{ "pin", 20, pin_pages },
-	{ "unpin", 16, unpin_pages },
+	{ "pin", 20, pin_pages, false },
+	{ "unpin", 16, unpin_pages, false },
 	{ "resize_folios", 2, resize_folios, true },
 	{ }
 };

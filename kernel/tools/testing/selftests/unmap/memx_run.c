@@ -16,7 +16,7 @@
 
 #include "memx_run.h"
 
-/* Where the kernel puts nothing by itself: the holes of the arena stay holes. */
+/* The kernel maps nothing here by itself: holes of the arena stay holes. */
 #define ARENA		((char *)(1UL << 40))
 
 #define CHECK_EVERY	4096
@@ -73,7 +73,7 @@ static struct range pick_large_range(void)
 	return clip(at, 1 + pick(chance(4) ? 2048 : 64));
 }
 
-/* A few pages, a folio, a table, across the end of a table, or much. */
+/* A few pages, a folio, a page table, pages on both sides of a table's end, or a large range. */
 struct range pick_range(void)
 {
 	__u32 at = pick(ARENA_PAGES), table = at & ~511U;
@@ -131,7 +131,7 @@ void differ(const char *fmt, ...)
 	va_list args;
 	int len;
 
-	if (mine->failed)	/* a child has told why */
+	if (mine->failed)	/* a child has reported the reason */
 		_exit(1);
 	va_start(args, fmt);
 	len = vsnprintf(mine->text, 256, fmt, args);
@@ -179,7 +179,7 @@ static int open_object(int i)
 	return fd >= 0 ? fd : memfd_create("memx", MFD_CLOEXEC);
 }
 
-/* All of it is there from the start, and so in the baseline. */
+/* Populated from the start, and so part of the baseline. */
 static void *allocate(size_t size)
 {
 	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -190,7 +190,7 @@ static void *allocate(size_t size)
 	return mem;
 }
 
-/* Large writes make large folios, which page faults alone would not. */
+/* Large writes make large folios; page faults would not. */
 static void fill_file(int fd)
 {
 	static const char zeroes[16 * PAGE];
@@ -223,7 +223,7 @@ static void make_world(int proc)
 	catch_faults();
 }
 
-/* When all is unmapped nothing may be left. */
+/* Unmap everything: no page may be left. */
 static void end_world(void)
 {
 	long long left;
@@ -313,15 +313,15 @@ static void one_operation(__u64 nr)
 static pid_t forked;
 static int log_fd = -1;
 
-/* At its end a process's counters are exact, and must be zero: the kernel tells if not. */
+/* At a process's exit its counters are exact; the kernel logs those that are not zero. */
 static void check_log(void)
 {
 	if (log_fd >= 0 && kmsg_has(log_fd, "BUG: "))
 		differ("the kernel's log has a BUG line");
 }
 
-/* The child has looked at everything, done something of its own, and looked again. */
-static void bury(int how)
+/* Reap the child, which has checked its world, run operations, and checked it again. */
+static void reap(int how)
 {
 	int status;
 
@@ -356,7 +356,7 @@ static void fork_operation(struct range range)
 	(void)range;
 	if (world.child)
 		return;
-	bury(0);
+	reap(0);
 	world.frozen = true;
 	model_share();
 	forked = fork();
@@ -368,7 +368,7 @@ static void fork_operation(struct range range)
 	}
 }
 
-/* A child of which much was reclaimed ends. */
+/* A child exits after most of its memory was reclaimed. */
 static void free_and_exit(struct range range)
 {
 	int status;
@@ -423,7 +423,7 @@ static void stop_threads(pthread_t *threads)
 		pthread_join(threads[i], NULL);
 }
 
-/* One byte changes that the model does not know of: memx must notice. */
+/* Change a byte behind the model's back: memx must notice. */
 static void spoil_one_byte(void)
 {
 	for (__u32 i = 0; i < ARENA_PAGES; i++) {
@@ -439,7 +439,7 @@ static bool time_left(time_t end)
 	return !end || time(NULL) < end;
 }
 
-/* Not while a sequence is shrunk: then it must fail where it failed. */
+/* Not while a sequence is shrunk: it must fail at the same operation. */
 static void check_now_and_then(__u64 nr)
 {
 	if (left_out)
@@ -456,12 +456,12 @@ static void run_operations(__u64 from, __u64 to, time_t end)
 		if (left_out && left_out[nr])
 			continue;
 		one_operation(nr);
-		bury(WNOHANG);
+		reap(WNOHANG);
 		if (nr == options.spoil)
 			spoil_one_byte();
 		check_now_and_then(nr);
 	}
-	bury(0);
+	reap(0);
 }
 
 static __noreturn void work(int proc, __u64 from, __u64 to, time_t end)

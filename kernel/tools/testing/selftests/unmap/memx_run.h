@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between memx.c, which starts processes, memx_run.c, which is one, and memx_shrink.c. */
+/* What memx.c, memx_run.c and memx_shrink.c share. */
 #ifndef MEMX_RUN_H
 #define MEMX_RUN_H
 
@@ -11,7 +11,7 @@
 #define MAX_PROCS	16
 #define NR_KINDS	64
 
-/* Told by a worker, read by whoever started it when it has ended, or for statistics. */
+/* A worker's report to the process that started it. */
 struct verdict {
 	bool failed;
 	__u64 op, done;
@@ -22,7 +22,7 @@ struct verdict {
 struct options {
 	__u64 seed, from, to, spoil;
 	int procs, only_proc, threads;
-	__u32 rare;		/* what is costly is done so many times less often */
+	__u32 rare;		/* choose costly operations this many times less often */
 	double minutes;
 	bool trace;
 };
@@ -31,13 +31,13 @@ extern struct options options;
 extern struct verdict *verdicts;		/* of each process, shared with all */
 extern const unsigned char *left_out;		/* by operation number, while shrinking */
 
-/* Operations [from, to) in a process of its own, until a time (0: no limit). */
+/* Start a process that runs operations [from, to), until @end (0: no limit). */
 pid_t start_worker(int proc, __u64 from, __u64 to, time_t end);
 /* Once, before the first worker starts. */
 void collect_kinds(void);
 void tell_kinds(void);
 
-/* A process failed before operation to: find out which operations that takes. */
+/* A process failed before operation @to: find out which operations make it fail. */
 void shrink(int proc, __u64 from, __u64 to);
 
 #endif /* MEMX_RUN_H */

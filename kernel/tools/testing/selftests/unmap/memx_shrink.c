@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The shortest sequence found that still fails: see memx.h. */
+/* Shrink a failing sequence of operations: see memx.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool fails_again(struct trials *trials)
 	return false;
 }
 
-/* The latest beginning, in steps that double, that fails. */
+/* Try later beginnings, from the end backwards in steps that double. */
 static void leave_out_beginning(struct trials *trials)
 {
 	__u64 first = trials->from;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Soft-dirty, userfaultfd write-protection, and merging of equal pages, which takes
- * the marks of what it merges.
+ * Soft-dirty, userfaultfd write-protection, and KSM, which removes the marks of the pages
+ * that it merges.
  *
- * Marks are checked in one direction: what was written since the bits were cleared
- * must be soft-dirty, what was protected and not written must still be.
+ * Marks are checked in one direction: a page that was written since the bits were cleared
+ * must be soft-dirty; a page that was protected and not written must be protected still.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,9 +25,9 @@
 #endif
 
 /*
- * A page that is being migrated comes back writable, although its bit was cleared, and
- * the next write is not noticed: a bug of all kernels, see docs/stock-bugs.md.  Taking
- * the permission away and giving it back ends that.
+ * A page that is migrated while its soft-dirty bit is cleared becomes writable again, and
+ * the next write sets no bit: a bug of all kernels, see docs/stock-bugs.md.  mprotect() to
+ * read-only and back makes the entry read-only again.
  */
 static void forbid_unnoticed_writes(struct range part)
 {
@@ -48,7 +48,7 @@ static void clear_soft_dirty(struct range range)
 	range = (struct range){ 0, ARENA_PAGES };
 	for (__u32 i = 0; i < ARENA_PAGES; i++) {
 		model(i)->soft_dirty = false;
-		model(i)->whole = model(i)->locked;	/* writes that fill it are not told apart */
+		model(i)->whole = model(i)->locked;	/* populating it may set no bit */
 	}
 	for_each_stretch(part, range) {
 		if (!model(part.first)->locked)
@@ -57,8 +57,8 @@ static void clear_soft_dirty(struct range range)
 }
 
 /*
- * Folios of which some pages were written after they were freed: reclaim takes their
- * entries out, sees that, and puts them back as they were.
+ * Folios of which some pages were written after MADV_FREE: reclaim unmaps them, notices
+ * the writes, and puts the entries back as they were.
  */
 static void marks_put_back(struct range range)
 {
@@ -75,7 +75,7 @@ static void marks_put_back(struct range range)
 	check_range(range);
 }
 
-/* Writes to protected pages go through and take the protection away: no handler. */
+/* Asynchronous mode: a write to a protected page succeeds and removes the protection. */
 static int open_uffd(void)
 {
 	struct uffdio_api api = {
@@ -117,7 +117,7 @@ static void protect_tracked(struct range part)
 	if (!worked(uffd_protect(world.uffd, address(part.first), part.nr * PAGE, true) ? 0 : -1,
 		    "UFFDIO_WRITEPROTECT", "ENOENT EAGAIN"))
 		return;
-	/* What may vanish takes its mark with it. */
+	/* A lazyfree page may be freed, with its mark. */
 	for (__u32 i = 0; i < part.nr; i++)
 		model(part.first + i)->protected = !model(part.first + i)->lazy;
 }
@@ -136,7 +136,7 @@ static void write_protect(struct range range)
 	}
 }
 
-/* Protected shared memory goes: the entries must remember that it was protected. */
+/* Reclaim protected shared memory: markers in the entries must keep the protection. */
 static void marks_left(struct range range)
 {
 	if (world.frozen)
@@ -145,7 +145,7 @@ static void marks_left(struct range range)
 	range.nr = 16;
 	map_shmem(range);
 	remove_pages(range);
-	folio_size_set(64);	/* new pages, then, in one folio */
+	folio_size_set(64);	/* the new pages are one folio */
 	write_all(range);
 	write_protect(range);
 	for (int pass = 0; pass < 2; pass++)
@@ -193,10 +193,10 @@ static void unmergeable(struct range range)
 struct operation tracking_operations[] = {
 	{ "clear_soft_dirty", 3, clear_soft_dirty, true },
 	{ "marks_put_back", 4, marks_put_back, true },
-	{ "write_protect", 12, write_protect },
+	{ "write_protect", 12, write_protect, false },
 	{ "marks_left", 4, marks_left, true },
-	{ "stop_tracking", 1, stop_tracking },
-	{ "mergeable", 3, mergeable },
-	{ "unmergeable", 3, unmergeable },
+	{ "stop_tracking", 1, stop_tracking, false },
+	{ "mergeable", 3, mergeable, false },
+	{ "unmergeable", 3, unmergeable, false },
 	{ }
 };

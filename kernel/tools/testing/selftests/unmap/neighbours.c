@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A page table belongs to all VMAs that it reaches into.  What somebody does to one of them,
- * in another process even, must not be felt in the others.
+ * VMAs that share a page table.  What a task does to one of them, perhaps in another
+ * process, must not disturb the others.
  *
- * alone        first touches beside a file's page, in which others punch holes all the
- *              time, take one page fault each: nobody may free a table again and again that
- *              he has cleared nothing in (law 7)
- * in_company   the same while another thread keeps filling the hole: the bound
- * unlocked     no page table is allocated with a folio locked
- * rolled_back  an mremap() that fails halfway puts everything back, although the hole is
- *              punched in a table that it has just emptied.  Seen to fail with
- *              unmap.sabotage=table_lock
- * one_page     MADV_DONTNEED of a table's only page is no flush of everything
+ * first_touch           A page of a file shares a table with anonymous memory, and other
+ *                       processes punch that page all the time.  Each first touch of the
+ *                       anonymous memory must take one page fault: a hole that clears no
+ *                       entry must not free the table (law 7)
+ * first_touch_refilled  the same while a thread refills the hole, which may cost a few
+ *                       faults more
+ * unlocked              no page table is allocated with a folio locked
+ * rolled_back           an mremap() that fails halfway moves all pages back, although holes
+ *                       are punched in a table that it has just emptied
+ * one_page              MADV_DONTNEED of a table's only page does not flush the whole TLB
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@
 #define TIME_LIMIT	300
 #define WINDOW		300	/* microseconds */
 
-/* Memory with a page of a file in its first table, in which others punch holes. */
+/* Memory with a page of a file in its first table, which the punchers punch. */
 struct place {
 	char *mem;
 	size_t len;
@@ -91,16 +91,16 @@ static void drop_place(struct place *p)
 	close(p->fd);
 }
 
-/* The same file's page of this process, filled again and again. */
-struct company {
+/* A thread that fills the file's page again and again. */
+struct refiller {
 	pthread_t thread;
 	char *page;
 	bool stop;
 };
 
-static void *keep_company(void *arg)
+static void *refill(void *arg)
 {
-	struct company *c = arg;
+	struct refiller *c = arg;
 
 	use_cpu(1);
 	while (!READ_ONCE(c->stop))
@@ -108,14 +108,14 @@ static void *keep_company(void *arg)
 	return NULL;
 }
 
-static bool company_begin(struct company *c, const struct place *p)
+static bool start_refilling(struct refiller *c, const struct place *p)
 {
 	c->page = p->file_page;
 	c->stop = false;
-	return !pthread_create(&c->thread, NULL, keep_company, c);
+	return !pthread_create(&c->thread, NULL, refill, c);
 }
 
-static void company_end(struct company *c)
+static void stop_refilling(struct refiller *c)
 {
 	WRITE_ONCE(c->stop, true);
 	pthread_join(c->thread, NULL);
@@ -141,12 +141,12 @@ FIXTURE_SETUP(neighbours)
 		SKIP(return, "%s", missing);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
-	open_window(WINDOW);
+	table_window(WINDOW);
 }
 
 FIXTURE_TEARDOWN(neighbours)
 {
-	open_window(0);
+	table_window(0);
 	end();
 }
 
@@ -158,7 +158,7 @@ static long faults_so_far(void)
 	return used.ru_minflt;
 }
 
-/* First touches of memory whose table holds nothing else: how many faults, and how many at most. */
+/* Faults of all first touches, and the most that one of them took. */
 struct touched {
 	long faults, most;
 };
@@ -183,7 +183,7 @@ static struct touched touch_all(struct place *p)
 	return t;
 }
 
-TEST_F_TIMEOUT(neighbours, alone, TIME_LIMIT)
+TEST_F_TIMEOUT(neighbours, first_touch, TIME_LIMIT)
 {
 	struct touched t;
 
@@ -192,41 +192,43 @@ TEST_F_TIMEOUT(neighbours, alone, TIME_LIMIT)
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
 	TH_LOG("%ld first touches, %ld faults, at most %ld for one", TOUCHES, t.faults, t.most);
-	/* Stock needs one more now and then. */
+	/* Stock code takes a second fault now and then. */
 	EXPECT_GE(TOUCHES + TOUCHES / 50, t.faults);
 	drop_place(&self->place);
 }
 
-/* A table has to be filled, emptied and freed within a few instructions for one fault more. */
-TEST_F_TIMEOUT(neighbours, in_company, TIME_LIMIT)
+/*
+ * One more fault means that the table was filled, emptied and freed within a few instructions.
+ */
+TEST_F_TIMEOUT(neighbours, first_touch_refilled, TIME_LIMIT)
 {
-	struct company company;
+	struct refiller refiller;
 	struct touched t;
 
 	ASSERT_TRUE(make_place(&self->place, PMD));
-	ASSERT_TRUE(company_begin(&company, &self->place));
+	ASSERT_TRUE(start_refilling(&refiller, &self->place));
 	ASSERT_TRUE(start_punching(&self->place));
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
-	company_end(&company);
+	stop_refilling(&refiller);
 	TH_LOG("%ld first touches, %ld faults, at most %ld for one", TOUCHES, t.faults, t.most);
 	EXPECT_GE(TOUCHES + TOUCHES / 20, t.faults);
 	EXPECT_GE(4, t.most);
 	drop_place(&self->place);
 }
 
-/* Every allocation below finish_fault() fails, and is counted: with a folio locked. */
+/* finish_fault() runs with a folio locked: make allocations below it fail, and count them. */
 static bool allocates_unlocked(struct scene *scene)
 {
-	struct company company;
+	struct refiller refiller;
 	struct place place;
 	long failed;
 
 	(void)scene;
 	CHECK(make_place(&place, PMD));
-	CHECK(company_begin(&company, &place));
+	CHECK(start_refilling(&refiller, &place));
 	CHECK(start_punching(&place));
-	/* Another page of a file, whose table nothing else keeps. */
+	/* More pages of the file: no other page keeps their table. */
 	CHECK(!ftruncate(place.fd, 64 * PAGE));
 	CHECK(mmap(place.mem + PMD / 2, 32 * PAGE, PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_FIXED, place.fd, 32 * PAGE) != MAP_FAILED);
@@ -238,7 +240,7 @@ static bool allocates_unlocked(struct scene *scene)
 	}
 	failed = faults_off("fail_page_alloc");
 	stop_punching(&place);
-	company_end(&company);
+	stop_refilling(&refiller);
 	drop_place(&place);
 	CHECK_EQ(0, failed);
 	return true;
@@ -253,13 +255,13 @@ TEST_F_TIMEOUT(neighbours, unlocked, TIME_LIMIT)
 	EXPECT_TRUE(apart(allocates_unlocked, &scene));
 }
 
-/* mremap(): so many tables that the hole is punched in the first before the last is moved. */
+/* mremap().  The hole is punched in the first table before the last one is moved. */
 
 #define MOVED_TABLES	192L
 #define EDGE		4L	/* pages in the first table */
 #define ROUNDS		15
 
-/* Its first table is the file's, too; one page in each of the others. */
+/* Pages in the first table, which has the file's page, too; and one in each other table. */
 static void fill_moved(char *from)
 {
 	for (long i = 0; i < EDGE; i++)
@@ -279,7 +281,7 @@ static long count_lost(const char *from)
 	return lost;
 }
 
-/* So many allocations succeed, and then none does. */
+/* @nr allocations succeed, and then all fail. */
 static bool fail_after(long nr)
 {
 	return write_number("/sys/kernel/debug/fail_page_alloc/space", nr) &&
@@ -296,7 +298,7 @@ static long no_more_failures(void)
 
 static bool move_fails(char *from, size_t len)
 {
-	/* Not aligned alike: entries are moved, not tables. */
+	/* Alignment differs, so mremap() moves entries, not tables. */
 	char *room = map_aligned(len + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1), *to;
 	long failed;
 
@@ -314,7 +316,7 @@ static bool move_fails(char *from, size_t len)
 static bool rolled_back(struct scene *scene)
 {
 	size_t len = EDGE * PAGE + (MOVED_TABLES - 1) * PMD;
-	struct company company;
+	struct refiller refiller;
 	struct place place;
 	char *from;
 
@@ -322,12 +324,12 @@ static bool rolled_back(struct scene *scene)
 	CHECK(make_place(&place, MOVED_TABLES * PMD));
 	from = place.mem + PMD - EDGE * PAGE;
 	fill_moved(from);
-	CHECK(company_begin(&company, &place));
+	CHECK(start_refilling(&refiller, &place));
 	CHECK(start_punching(&place));
 	for (int i = 0; i < ROUNDS; i++)
 		CHECK(move_fails(from, len));
 	stop_punching(&place);
-	company_end(&company);
+	stop_refilling(&refiller);
 	drop_place(&place);
 	return true;
 }
@@ -368,16 +370,16 @@ TEST_F(neighbours, one_page)
 
 	if (vmstat("nr_tlb_local_flush_one") < 0)
 		SKIP(return, "needs CONFIG_DEBUG_TLBFLUSH");
-	open_window(0);
+	table_window(0);
 	mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	ASSERT_NE(MAP_FAILED, mem);
 	before = count_flushes();
 	for (long i = 0; i < TOUCHES; i++)
 		come_and_go(mem + i % 512 * PAGE);
 	after = count_flushes();
-	TH_LOG("%ld pages: %lld flushes of everything, %lld of a page", TOUCHES,
+	TH_LOG("%ld pages: %lld full TLB flushes, %lld of one page", TOUCHES,
 	       after.all - before.all, after.one - before.one);
-	/* Others run on this CPU, too. */
+	/* Other tasks run on this CPU, too. */
 	EXPECT_GT(TOUCHES / 10, after.all - before.all);
 	EXPECT_GE(TOUCHES * 2 + TOUCHES / 10, after.one - before.one);
 }

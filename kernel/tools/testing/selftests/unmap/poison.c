@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory errors (MADV_HWPOISON, and hwpoison-inject for memory given by frame number)
- * and memory that is about to fail (MADV_SOFT_OFFLINE), in one page of a large folio that
- * two processes map.  SIGBUS must come in both where the content is lost, and nowhere
- * else: a clean page of a file is read again; all other pages keep their content.
+ * Memory errors (MADV_HWPOISON, or hwpoison-inject by frame number) and memory that is
+ * about to fail (MADV_SOFT_OFFLINE), in one page of a large folio that two processes map.
+ * Both processes must get SIGBUS for pages whose content is lost, and for no others: a
+ * clean page of a file is read again; all other pages keep their content.
  *
- * then_reclaim  poisoned, and then the rest of the folio is reclaimed
- * reclaimed     reclaimed and read in again first
- * by_frame      the error comes from the machine, not from the process (asynchronously)
- * soft_offline  the content moves: no SIGBUS at all, before or after reclaim
+ * then_reclaim  poison a page, then reclaim the rest of the folio
+ * reclaimed     reclaim the folio and read it in again before poisoning a page
+ * by_frame      the error is reported by frame number, not by the process's madvise()
+ * soft_offline  the content moves: no SIGBUS, before or after reclaim
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@
 #define MADV_SOFT_OFFLINE	101
 #endif
 
-/* In the middle of a folio that was not rewritten, and of one that was, of any size. */
+/* Inside a folio that was not rewritten, and inside one that was, for all folio sizes. */
 static const long bad[] = { 5, 790 };
 #define NR_BAD	2
 
@@ -81,7 +81,7 @@ FIXTURE_TEARDOWN(poison)
 	end();
 }
 
-/* The other process that maps it all: tells which pages it can read, after the word. */
+/* Another process that maps the memory.  Asked by the parent, it tells which pages it can read. */
 struct other {
 	int pid;
 	int ask[2], ready[2];
@@ -111,7 +111,7 @@ static bool start_other(struct other *other, const struct scene *scene)
 	if (other->pid)
 		return other->pid > 0 && read(other->ready[0], &token, 1) == 1;
 	close(other->ask[1]);
-	/* File pages are not mapped by fork(); anonymous ones are. */
+	/* fork() does not copy entries of file pages: map them. */
 	for (long i = 0; i < PAGES; i++)
 		READ_ONCE(scene->mem[i * PAGE]);
 	if (write(other->ready[1], &token, 1) != 1 || read(other->ask[0], &token, 1))
@@ -130,7 +130,7 @@ static bool end_other(struct other *other)
 	return true;
 }
 
-/* Telling the caller of madvise() about its own error is no error. */
+/* madvise(MADV_HWPOISON) raises SIGBUS in its caller. */
 static void ignore(int sig)
 {
 	(void)sig;
@@ -151,7 +151,7 @@ static bool poison_here(char *addr)
 
 static bool poison_frame(char *addr)
 {
-	__u64 pfn = PM_PFN(pagemap(addr));
+	__u64 pfn = PAGEMAP_PFN(pagemap(addr));
 
 	if (write_number(INJECT "corrupt-pfn", pfn))
 		return true;
@@ -159,7 +159,7 @@ static bool poison_frame(char *addr)
 	return false;
 }
 
-/* Folios that wait in a CPU's batch have one reference too many to be split. */
+/* A folio in a per-CPU LRU batch has an extra reference and cannot be split. */
 static void drain_batches(void)
 {
 	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -172,8 +172,8 @@ static void drain_batches(void)
 enum loss { KEPT, LOST, EITHER };
 
 /*
- * A clean page can be read again from its file.  What came back from swap may still be
- * there, or not: then what is read must be right.
+ * A clean page can be read again from its file.  A page that was read in from swap may have
+ * a copy in swap still: then it can be read, with the right content.
  */
 static enum loss loss(const struct scene *scene, long page, bool from_swap)
 {
@@ -213,7 +213,7 @@ static bool other_agrees(const struct other *other, const struct scene *scene, b
 	return true;
 }
 
-/* A dirty folio of a file cannot be split, and would be lost as a whole. */
+/* A dirty folio of a file cannot be split: an error would lose all of it. */
 static bool make_splittable(struct scene *scene)
 {
 	if (scene->kind == FILE_SHARED)
@@ -273,7 +273,7 @@ static bool reclaimed(struct scene *scene)
 TEST_F_TIMEOUT(poison, reclaimed, TIME_LIMIT)
 {
 	if (variant->kind == LAZYFREE)
-		SKIP(return, "what is reclaimed does not come back");
+		SKIP(return, "reclaimed lazyfree pages do not come back");
 	EXPECT_TRUE(apart(reclaimed, &self->scene));
 }
 
@@ -299,10 +299,10 @@ static bool soft_offline(struct scene *scene)
 		char *addr = scene->mem + bad[i] * PAGE;
 
 		READ_ONCE(*addr);
-		pfn = PM_PFN(pagemap(addr));
+		pfn = PAGEMAP_PFN(pagemap(addr));
 		CHECK_EQ(0, madvise(addr, PAGE, MADV_SOFT_OFFLINE) ? errno : 0);
 		READ_ONCE(*addr);
-		CHECK(PM_PFN(pagemap(addr)) != pfn);
+		CHECK(PAGEMAP_PFN(pagemap(addr)) != pfn);
 	}
 	CHECK_EQ(0, scene_wrong(scene));
 	scene_reclaim(scene);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control groups at their limit, and processes that end while their memory is being
- * reclaimed.  After each test the control group must have given everything back, and the
- * kernel must not have complained ("BUG: Bad rss-counter", "BUG: Bad page state").
+ * Control groups at their limit, and processes that exit while their memory is being
+ * reclaimed.  After each test the control group must be charged with nothing, and the kernel
+ * log must have no complaint ("BUG: Bad rss-counter", "BUG: Bad page state").
  *
- * memory_max      four processes write and read more than fits, lazyfree, anonymous and
- *                 file memory each: no page is lost or mixed up, nobody is killed
- * oom_kill        a process that wants more than there is gets killed while its memory
- *                 is reclaimed: the OOM reaper against unmapping; the survivor keeps its own
- * killed          SIGKILL at any moment while two others reclaim
- * exits           the same where processes end by themselves, in threads and with memory
- *                 shared with a child that goes on
+ * memory_max      four processes use more lazyfree, anonymous and file memory than the limit
+ *                 allows: no page is lost or mixed up, and no process is killed
+ * oom_kill        a process that exceeds the limit is killed while its memory is reclaimed:
+ *                 the OOM reaper races with unmapping; the other process keeps its pages
+ * killed          SIGKILL at random times while two other processes reclaim
+ * exits           the same for processes that exit by themselves, and share memory with a
+ *                 child that runs on
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -33,7 +33,7 @@
 #define SECONDS	3
 #define KILLS	8
 #define EXITS	4
-/* Looking at all pages while they are being reclaimed takes seconds. */
+/* Checking all pages while they are being reclaimed would take seconds. */
 #define SAMPLE	8
 #define LIMIT	"8388608"
 
@@ -70,7 +70,7 @@ FIXTURE_SETUP(pressure)
 	self->scene = (struct scene){ .kib = variant->kib, .len = LEN, .fd = -1 };
 	self->log = kmsg_open();
 	ASSERT_LE(0, self->log);
-	/* The test itself lives in the control group, and must outlive it. */
+	/* This process is in the control group, and must not be killed. */
 	ASSERT_TRUE(write_text("/proc/self/oom_score_adj", "-1000"));
 }
 
@@ -93,7 +93,7 @@ static unsigned long next(unsigned long *state)
 	return *state >> 33;
 }
 
-/* Each word of a page says whose it is, which it is, and how often it was written. */
+/* The words of a page are made from @value, which is different for each write. */
 static void stamp(char *page, __u64 value)
 {
 	for (size_t i = 0; i < PAGE / sizeof(value); i += 64)
@@ -114,7 +114,7 @@ static const enum kind kinds[KINDS] = { ANON, LAZYFREE, FILE_SHARED };
 struct area {
 	enum kind kind;
 	char *mem;
-	__u64 written[PAGES];	/* zero: never, or given to MADV_FREE since */
+	__u64 written[PAGES];	/* stamps; zero: not written, or MADV_FREE'd since */
 };
 
 static bool map_area(struct area *area, enum kind kind, unsigned long kib)
@@ -130,7 +130,7 @@ static bool map_area(struct area *area, enum kind kind, unsigned long kib)
 	return area->mem != MAP_FAILED;
 }
 
-/* Check a page, write it, and every now and then free a stretch lazily. */
+/* Check a page and write it; now and then call MADV_FREE on some pages. */
 static bool use_page(struct area *area, unsigned long *random)
 {
 	long i = next(random) % PAGES;
@@ -201,7 +201,7 @@ static bool stamp_all(struct area *area)
 	return true;
 }
 
-/* A mix of all kinds, each page of it written. */
+/* Map areas of all kinds, and write every page. */
 static bool populate(struct area areas[KINDS], unsigned long kib)
 {
 	for (int i = 0; i < KINDS; i++)
@@ -211,7 +211,7 @@ static bool populate(struct area areas[KINDS], unsigned long kib)
 	return true;
 }
 
-/* Wants more and more, with lazyfree and file memory among it for reclaim to work on. */
+/* Allocate more and more; lazyfree and file memory gives reclaim something to do. */
 static bool grow(struct scene *scene)
 {
 	static struct area areas[KINDS];
@@ -221,10 +221,10 @@ static bool grow(struct scene *scene)
 	CHECK(populate(areas, scene->kib));
 	for (int i = 0; i < 64; i++)
 		CHECK(map_area(&areas[0], ANON, scene->kib) && stamp_all(&areas[0]));
-	return false;	/* never got here alive */
+	return false;	/* the OOM killer should have killed this process */
 }
 
-/* Memory that must not change while a neighbour is killed. */
+/* Own memory that must not change while another process is killed. */
 static bool survive(struct scene *scene)
 {
 	static struct area areas[KINDS];
@@ -249,7 +249,7 @@ TEST_F_TIMEOUT(pressure, oom_kill, TIME_LIMIT)
 	EXPECT_LE(3, cgroup_read("memory.events", "oom_kill "));
 }
 
-/* Says that it has its memory, then uses it for as long as it lives. */
+/* Populate memory, report that, and use it until killed. */
 static bool victim(struct scene *scene)
 {
 	static struct area areas[KINDS];
@@ -264,7 +264,7 @@ static bool victim(struct scene *scene)
 			CHECK(use_page(&areas[i], &random));
 }
 
-/* Ends after a while, some of its memory shared with a child that goes on for longer. */
+/* Exit after a while, with memory that is shared with a child that lives longer. */
 static bool leaver(struct scene *scene)
 {
 	static struct area areas[KINDS];
@@ -282,13 +282,13 @@ static bool leaver(struct scene *scene)
 	CHECK_EQ(1, write(scene->fd, &token, 1));
 	usleep(getpid() % 5 * 5000);
 	if (getpid() % 2)
-		return true;	/* the orphan is the test's */
+		return true;	/* the test reaps the orphan */
 	CHECK_EQ(pid, waitpid(pid, &status, 0));
 	CHECK_EQ(0, status);
 	return true;
 }
 
-/* Reclaim without an end, from another CPU than the victims'. */
+/* Reclaim until killed, on another CPU than the victims. */
 static int start_reclaimer(void)
 {
 	int pid = fork();
@@ -298,7 +298,7 @@ static int start_reclaimer(void)
 	for (;;) {
 		reclaim_file(LEN);
 		reclaim_all(LEN / 4);
-		usleep(2000);	/* or nobody would ever get to have any memory */
+		usleep(2000);	/* let the victims get some memory */
 	}
 }
 
@@ -308,7 +308,7 @@ static void stop(int pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A process with its memory in place; its pid. */
+/* Start a process and wait until it has its memory.  Returns its pid. */
 static int start_ready(struct __test_metadata *_metadata, struct scene *scene,
 		       bool (*job)(struct scene *scene))
 {
@@ -337,7 +337,7 @@ TEST_F_TIMEOUT(pressure, killed, TIME_LIMIT)
 		kill(pid, SIGKILL);
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(SIGKILL, status) {
-			TH_LOG("killed after an error of its own");
+			TH_LOG("the victim failed before it was killed");
 		}
 	}
 	stop(reclaimers[0]);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A run that cannot be unmapped is put back exactly (law 3).  An extra reference,
- * held by a pipe, or a page written again makes unmapping a lazyfree folio fail.
+ * A run that cannot be unmapped is put back exactly (law 3).  Unmapping a lazyfree folio
+ * fails if a pipe holds an extra reference, or if a page was written again.
  *
- * extra_reference    the folio stays lazyfree: once the reference is gone it is freed,
+ * extra_reference    the folio stays lazyfree: without the reference it is freed,
  *                    not swapped (bug 6)
  * all_referenced     the same when every folio fails
- * soft_dirty         each page is as soft-dirty as before, referenced folio (bug 3)
+ * soft_dirty         a referenced folio's pages keep their soft-dirty bits (bug 3)
  * soft_dirty_redirty the same where the run fails because a page was written (bug 3)
- * uffd_wp            each page is as write-protected as before, to the eye and to a write (bug 4)
- * no_write_upgrade*  what a child shares stays read-only for the parent, where the first
- *                    half, the second half, or every other page is shared (bug 2)
- * droppable          a referenced droppable folio stays, data and all (law 5)
+ * uffd_wp            each page keeps its write protection, in pagemap and for writes (bug 4)
+ * no_write_upgrade*  pages shared with a child stay read-only for the parent, where the
+ *                    second half, the first half, or every other page is shared (bug 2)
+ * droppable          a referenced droppable folio stays, with its data (law 5)
  */
 #define _GNU_SOURCE
 #include <linux/mman.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -79,7 +78,7 @@ static bool pin_folios(struct pin *pin, const char *mem, size_t folio, int every
 	return true;
 }
 
-/* Present pages whose bits differ from before; one that is gone has nothing to keep. */
+/* Present pages whose bits differ from before. */
 static long count_changed(const __u64 *before, const char *mem, __u64 bits)
 {
 	__u64 after[LEN / PAGE];
@@ -92,13 +91,13 @@ static long count_changed(const __u64 *before, const char *mem, __u64 bits)
 }
 
 /*
- * Without this the other checks would say nothing.  Switched on, the counters say
- * that a run was put back; stock code leaves the folio swap-backed when it gave up.
+ * Without this the other checks would prove nothing.  Switched on, the counters tell that
+ * a run was put back; stock code marks a folio that it cannot free as swap-backed.
  */
 static bool was_put_back(const char *page, bool on, long long runs, long long entries)
 {
 	if (!on)
-		return page_flags(page) & KPF_SWAPBACKED;
+		return page_flags(page) & BIT_ULL(KPF_SWAPBACKED);
 	return unmap_stat("put_back_runs") > runs && unmap_stat("put_back_entries") > entries;
 }
 
@@ -116,7 +115,7 @@ static void check_extra_reference(struct __test_metadata *_metadata,
 	pinned = count_pages(self->mem, LEN, PM_PRESENT);
 	EXPECT_EQ(PAGES - pinned, vmstat("pglazyfreed") - self->freed);
 	if (on) {
-		EXPECT_FALSE(!!(page_flags(self->mem) & KPF_SWAPBACKED));
+		EXPECT_FALSE(!!(page_flags(self->mem) & BIT_ULL(KPF_SWAPBACKED)));
 		unpin(&self->pin);
 		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 		EXPECT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP));
@@ -126,7 +125,7 @@ static void check_extra_reference(struct __test_metadata *_metadata,
 		ASSERT_TRUE(pin_open(&self->pin));
 		return;
 	}
-	/* Stock code forgets that the folio was lazyfree: its data must be intact then. */
+	/* Stock code makes the folio swap-backed again: its data must be intact then. */
 	EXPECT_EQ(0, count_wrong(self->mem, self->folio, 1));
 }
 
@@ -175,7 +174,7 @@ TEST_F(putback, soft_dirty_redirty)
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_SOFT_DIRTY));
 }
 
-/* Write to every page: those armed must raise a signal, the others must not. */
+/* Write to every page: a write must raise a signal if the page is armed, and only then. */
 static long count_wrong_faults(char *mem, const bool *armed)
 {
 	long wrong = 0;
@@ -204,7 +203,7 @@ TEST_F(putback, uffd_wp)
 	ASSERT_TRUE(was_put_back(self->mem, variant->on, self->runs, self->entries));
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_UFFD_WP));
 	pagemap_range(self->mem, self->before, PAGES);
-	for (long i = 0; i < PAGES; i++)	/* order-0: what had no reference is gone */
+	for (long i = 0; i < PAGES; i++)	/* order 0: pages without a reference are gone */
 		armed[i] &= !!(self->before[i] & PM_PRESENT);
 	EXPECT_EQ(0, count_wrong_faults(self->mem, armed));
 	close(uffd);
@@ -266,7 +265,7 @@ static void check_no_upgrade(struct __test_metadata *_metadata,
 		close(pipes[1]);
 		_exit(check_shared(self->mem, pattern, self->folio, pipes[0]));
 	}
-	/* One VMA again, of which part is private and writable, the rest neither. */
+	/* Merge into one VMA, of which some pages are private and writable, the others neither. */
 	ASSERT_TRUE(advise_private(self->mem, pattern, self->folio, MADV_DOFORK));
 	ASSERT_TRUE(pin_page(&self->pin, self->mem + PAGE));
 	ASSERT_TRUE(pin_page(&self->pin, self->mem + len - PAGE));
@@ -311,7 +310,7 @@ TEST_F(putback, droppable)
 	ASSERT_TRUE(pin_folios(&self->pin, mem, self->folio, 1));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
 	EXPECT_EQ(0, count_wrong(mem, 128 * PAGE, 2));
-	EXPECT_FALSE(!!(page_flags(mem) & KPF_SWAPBACKED));
+	EXPECT_FALSE(!!(page_flags(mem) & BIT_ULL(KPF_SWAPBACKED)));
 	if (variant->on)
 		EXPECT_LT(self->runs, unmap_stat("put_back_runs"));
 }

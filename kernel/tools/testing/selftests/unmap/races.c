@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processors that come and go while others evict memory and flush TLBs.
+ * CPU hotplug while memory is evicted and TLBs are flushed.
  *
- * hotplug   threads on every CPU use memory that one of them reclaims, while CPUs are
- *           taken offline and brought back: what a thread stored last is what it reads
- *           (a flush must reach every CPU that is there, and wait for none that is not)
+ * hotplug   threads on every CPU use memory that one of them reclaims, while CPUs go
+ *           offline and online: each thread reads what it stored last (a flush must reach
+ *           every online CPU, and must not wait for an offline one)
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,13 +89,13 @@ struct user {
 	long wrong, rounds;
 };
 
-/* Its own pages, one in MAX_THREADS: store, and read what was stored last. */
+/* Check and store to this thread's pages: one in MAX_THREADS. */
 static void use_once(struct user *user, unsigned char seed)
 {
 	for (long i = user->cpu; i < PAGES; i += MAX_THREADS) {
 		char *at = user->mem + i * PAGE + 7, seen = READ_ONCE(*at);
 
-		/* What was given to MADV_FREE may be gone until it is written. */
+		/* After MADV_FREE a page may be zero until it is written. */
 		if (user->rounds && seen != (char)(seed - 1) &&
 		    (user->kind != LAZYFREE || seen))
 			user->wrong++;
@@ -132,7 +130,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* On a busy host a CPU may get its first turn late. */
+/* On a busy host a thread may run late for the first time. */
 static bool all_had_turns(const struct user *users, int nr)
 {
 	for (int i = 0; i < nr; i++)

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whoever reads page tables without their lock gets done what it was asked for, although
- * its table is given back after any one of its looks at the PMD (law 8).
+ * Code that reads page tables without their lock (a reader) completes correctly, even if the
+ * table is given back after any of its reads of the PMD (law 8).
  *
- * /dev/unmap_test stops this thread after its first look, the next time after its second,
- * and so on, until another one has emptied the table and it is gone.  A look under the
- * lock that keeps the table there lasts until its time is over.  First there is a table, which
- * a neighbour's page keeps there; then the reader has to make it.
+ * /dev/unmap_test stops this thread after its first read of the PMD, the next time after its
+ * second, and so on, until another thread has emptied the table and the table is gone.  If
+ * the read happens under the lock that keeps the table, the stop ends by a time limit.  The
+ * reader runs twice: first with a table, which an adjacent page keeps; then without one, so
+ * that the reader has to allocate it.
  *
  * insert_page      a driver's page: vm_insert_page()
  * insert_pages     several: vm_insert_pages()
  * apply            apply_to_page_range()
- * fault_once       a device's memory is faulted in once, and looked for (KVM, VFIO)
+ * fault_once       fault device memory in and look it up once, as KVM and VFIO do
  * touch            the first touch of anonymous memory
- * touch_shmem      a page of shmem that is there already
+ * touch_shmem      the first touch of a page of shmem that is in the page cache
  * copy             UFFDIO_COPY
  * protect          UFFDIO_WRITEPROTECT of shmem that is not mapped
  * collapse         MADV_COLLAPSE of a huge page of shmem that is mapped by entries
  * retract          MADV_COLLAPSE of small pages of shmem
  *
- * And whoever takes entries out without a lock gives no table back (BPF's arena):
+ * Code that zaps entries without the mmap lock or the rmap lock, as BPF's arena does, gives
+ * no table back:
  *
  * unlocked         zap_page_range_single()
  * unlocked_pfns    zap_vma_ptes()
@@ -30,7 +32,6 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -49,21 +50,21 @@
 #define SEVERAL		20L
 #define SEED		17
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
-#define WAIT		200000	/* us, if the table cannot go, or the other thread is late */
+#define WAIT		200000	/* us: how long the device stops this thread at most */
 #define MAX_LOOKS	200
-#define TRIES		2	/* the other thread may have been late */
+#define TRIES		2	/* the other thread may run too late */
 #define ENDLESS		~0U
-/* Tables that were emptied in the last 20 ms are spared by reclaim. */
+/* Reclaim spares tables that became empty less than 20 ms ago. */
 #define AGE		100000	/* us */
 
 struct reader;
 
 /**
- * struct reading - what a reader does
- * @make: maps the first half of the memory
- * @ready: nothing of it is in use, but there is a table
- * @read: true if it did what it should
- * @whole: all of it is emptied by the other thread, not only the second half
+ * struct reading - the operations of a test
+ * @make: map the first half of the memory
+ * @ready: empty the first half, and have a table
+ * @read: run the code under test; true if its result is right
+ * @whole: the other thread empties all of the memory, not only the second half
  */
 struct reading {
 	bool (*make)(struct reader *r);
@@ -73,14 +74,14 @@ struct reading {
 };
 
 /**
- * struct reader - who reads one table
+ * struct reader - a test of one table
  * @scene: for apart()
- * @what: it does
- * @mem: what the table translates; the second half keeps it there
- * @fresh: it does not, and there is no table
- * @device: stops it
- * @fd: of the file that is mapped; -1: none
- * @uffd: watches @mem; -1: none
+ * @what: the operations
+ * @mem: the memory that the table maps; a page of its second half keeps the table
+ * @fresh: there is no such page, and no table
+ * @device: /dev/unmap_test
+ * @fd: the mapped file; -1: none
+ * @uffd: a userfaultfd that watches @mem; -1: none
  */
 struct reader {
 	struct scene scene;
@@ -103,7 +104,7 @@ static void *empty_table(void *arg)
 	return NULL;
 }
 
-/* What the reader maps. */
+/* Make: map the memory. */
 
 static bool map_half(struct reader *r, int flags, int fd, off_t offset)
 {
@@ -157,7 +158,7 @@ static bool make_protected(struct reader *r)
 	return true;
 }
 
-/* All of it is the file's, so that a huge page fits. */
+/* Map the file in all of the memory, so that a huge page fits. */
 static bool make_whole(struct reader *r)
 {
 	CHECK(make_file(r));
@@ -174,7 +175,7 @@ static bool make_huge(struct reader *r)
 	return true;
 }
 
-/* Empty, with a table. */
+/* Ready: empty memory, with a table. */
 
 static bool ready_half(struct reader *r)
 {
@@ -204,7 +205,7 @@ static bool ready_protected(struct reader *r)
 	return ready_half(r);
 }
 
-/* Mapped by an entry, which only a part of a huge page's VMA can be. */
+/* Map a page of the huge folio by a PTE: only in a VMA smaller than the huge page. */
 static bool ready_huge(struct reader *r)
 {
 	CHECK(!madvise(r->mem, PMD, MADV_DONTNEED));
@@ -219,12 +220,12 @@ static bool ready_small(struct reader *r)
 	CHECK(!fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PMD));
 	fill(r->mem, PMD, SEED);
 	CHECK(!madvise(r->mem, PMD, MADV_DONTNEED));
-	/* Few entries: each is looked for. */
+	/* Only one entry of many is present. */
 	WRITE_ONCE(r->mem[0], fill_byte(0, SEED));
 	return true;
 }
 
-/* What it does. */
+/* Read: the code under test. */
 
 static bool inserted(struct reader *r, unsigned long request, long pages)
 {
@@ -292,7 +293,7 @@ static bool protect(struct reader *r)
 	return true;
 }
 
-/* It may fail because others are there; without a table it takes that for an error. */
+/* It may fail with EAGAIN because of the other thread, but not because a table is missing. */
 static bool collapse(struct reader *r)
 {
 	if (madvise(r->mem, PMD, MADV_COLLAPSE))
@@ -301,7 +302,7 @@ static bool collapse(struct reader *r)
 	return true;
 }
 
-/* One reading, and all of its looks. */
+/* Run the code under test, stopped after each of its reads of the PMD in turn. */
 
 static bool begin_watch(struct reader *r, unsigned int look)
 {
@@ -324,13 +325,13 @@ static bool read_once(struct reader *r, unsigned int look,
 	done = r->what->read(r);
 	CHECK(!ioctl(r->device, UNMAP_DRIVER_WATCHED, seen));
 	if (!done)
-		printf("# %s, stopped after look %u: the table is %s\n",
-		       r->fresh ? "table to be made" : "table there", look,
+		printf("# %s, stopped after read %u of the PMD: the table is %s\n",
+		       r->fresh ? "no table at first" : "with a table", look,
 		       seen->gone ? "gone" : "there");
 	return done;
 }
 
-/* How often a table went: never, if this look was not taken. */
+/* Stop after one read.  @taken: there was such a read; @gone grows if the table went. */
 static bool read_stopped(struct reader *r, unsigned int look, bool *taken, long *gone)
 {
 	struct unmap_driver_watched seen = {};
@@ -351,8 +352,8 @@ static bool read_all(struct reader *r)
 
 	while (taken && look < MAX_LOOKS)
 		CHECK(read_stopped(r, ++look, &taken, &gone));
-	printf("# %u looks, %ld tables gone\n", look - taken, gone);
-	/* Otherwise nothing was tested. */
+	printf("# %u reads of the PMD, %ld tables gone\n", look - taken, gone);
+	/* A test in which no table went proves nothing. */
 	CHECK(gone > 0);
 	return true;
 }
@@ -443,14 +444,14 @@ static void run_reader(struct __test_metadata *_metadata, struct reader *r,
 		run_reader(_metadata, &self->reader, &what);		\
 	}
 
-READS(insert_page, make_pages, ready_half, insert_page)
-READS(insert_pages, make_pages, ready_half, insert_pages)
-READS(apply, make_anon, ready_half, apply)
-READS(fault_once, make_pfns, ready_pfns, fault_once)
-READS(touch, make_anon, ready_half, touch)
-READS(touch_shmem, make_shmem, ready_half, touch_shmem)
-READS(copy, make_missing, ready_half, copy)
-READS(protect, make_protected, ready_protected, protect)
+READS(insert_page, make_pages, ready_half, insert_page, false)
+READS(insert_pages, make_pages, ready_half, insert_pages, false)
+READS(apply, make_anon, ready_half, apply, false)
+READS(fault_once, make_pfns, ready_pfns, fault_once, false)
+READS(touch, make_anon, ready_half, touch, false)
+READS(touch_shmem, make_shmem, ready_half, touch_shmem, false)
+READS(copy, make_missing, ready_half, copy, false)
+READS(protect, make_protected, ready_protected, protect, false)
 READS(collapse, make_huge, ready_huge, collapse, true)
 READS(retract, make_whole, ready_small, collapse, true)
 
@@ -465,7 +466,7 @@ static bool fill_pfns(struct reader *r)
 {
 	for (long i = 0; i < SEVERAL; i++)
 		WRITE_ONCE(r->mem[i * PAGE], 1);
-	return true;	/* pagemap does not tell */
+	return true;	/* pagemap does not show PFN mappings */
 }
 
 static const struct reading with_pages = { .make = make_pages, .read = fill_pages };
@@ -482,7 +483,7 @@ static bool table_stays(struct reader *r)
 	CHECK_EQ(tables, status_pages("VmPTE"));
 	CHECK_EQ(freed, unmap_stat("tables_freed"));
 	CHECK_EQ(kept, unmap_stat("tables_kept"));
-	/* Nor was it written down for later. */
+	/* Nor was the table recorded to be freed later. */
 	usleep(AGE);
 	write_text("/proc/sys/vm/drop_caches", "2");
 	CHECK_EQ(tables, status_pages("VmPTE"));

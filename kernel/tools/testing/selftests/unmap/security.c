@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an unprivileged process (nobody) can do and see.
+ * What an unprivileged process (user nobody) can do and see.
  *
- * no_writing    nothing below /sys/kernel/mm/unmap and /sys/module/unmap can be written
- * no_counters   the counters and the list of mutants cannot be read: what others'
- *               memory does is not for everybody
- * settings      the switch and the limit can be read: they tell one bit and a number that
- *               root has chosen, the same for everybody
- * no_file_else  there is no other file than those above
- * bounded       one folio's entries, the most that are handled under one page-table lock, in
- *               runs of one: not longer than stock code takes (run it with ./swathe run,
- *               and what it prints are instructions)
- * nothing_kept  a process that had much memory evicted, in runs of one and of many, leaves
- *               no page, no page table and no slab object behind
+ * no_writing    no file below /sys/kernel/mm/unmap and /sys/module/unmap is writable
+ * no_counters   the counters and the list of mutants are not readable: they tell about
+ *               other users' memory
+ * settings      the switch and the limit are readable: they only tell what root has chosen
+ * no_file_else  there are no files other than these
+ * bounded       unmapping a folio in runs of one entry, the longest work under one page-table
+ *               lock, does not take much longer than stock code (./swathe run prints it in
+ *               instructions)
+ * nothing_kept  after much memory was evicted, in runs of one and of many entries, no page,
+ *               page table or slab object stays behind
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,7 +67,7 @@ static int open_error(const char *path, int mode)
 	return 0;
 }
 
-/* A kernel built without the ways to break it has no file for them. */
+/* Only kernels built for tests have all files. */
 static bool exists(const char *path)
 {
 	return open_error(path, O_RDONLY) != ENOENT;
@@ -125,7 +122,7 @@ static void only_known(struct __test_metadata *_metadata, const char *path)
 		if (entry->d_name[0] == '.')
 			continue;
 		EXPECT_TRUE(is_known(path, entry->d_name)) {
-			TH_LOG("%s%s: who may read and write it?", path, entry->d_name);
+			TH_LOG("%s%s is not in files[]", path, entry->d_name);
 		}
 	}
 	if (dir)
@@ -138,7 +135,7 @@ TEST_F(security, no_file_else)
 	only_known(_metadata, PARAMETERS);
 }
 
-/* As nobody, with the process's own advice: what anybody can do. */
+/* As user nobody, on the process's own memory: what every user can do. */
 #define LEN	PMD
 
 static bool protect_every_other(char *mem, int prot)
@@ -148,7 +145,7 @@ static bool protect_every_other(char *mem, int prot)
 	return true;
 }
 
-/* Long runs, and then runs of one, as no two neighbours agree. */
+/* Evict in long runs, then in runs of one entry, because adjacent entries differ. */
 static bool use_much(struct scene *scene)
 {
 	CHECK(scene_make(scene));
@@ -162,7 +159,7 @@ static bool use_much(struct scene *scene)
 	return true;
 }
 
-/* What was freed a moment ago may still count: KASAN keeps it back, to notice late uses. */
+/* KASAN keeps freed objects in a quarantine, where they still count: shrink the caches. */
 static void settle_slabs(void)
 {
 	DIR *dir = opendir("/sys/kernel/slab");
@@ -183,7 +180,7 @@ static long long in_use(const char *name)
 	return read_field("/proc/meminfo", name);
 }
 
-/* The rest needs root for looking. */
+/* These tests need root to read the counters. */
 FIXTURE(kept) {
 };
 
@@ -207,7 +204,7 @@ TEST_F_TIMEOUT(kept, nothing_kept, 600)
 	if (missing)
 		SKIP(return, "%s", missing);
 	evicted = unmap_stat("evict_entries");
-	EXPECT_TRUE(apart(use_much, &scene));	/* what is allocated once, is */
+	EXPECT_TRUE(apart(use_much, &scene));	/* makes one-time allocations */
 	settle_slabs();
 	for (int i = 0; i < 5; i++)
 		before[i] = in_use(names[i]);
@@ -215,7 +212,7 @@ TEST_F_TIMEOUT(kept, nothing_kept, 600)
 		EXPECT_TRUE(apart(use_much, &scene));
 	EXPECT_LE(9 * 2 * (long)(LEN / PAGE), unmap_stat("evict_entries") - evicted);
 	settle_slabs();
-	/* 32 MiB came and went; what CPUs hold back and caches keep is far less. */
+	/* 32 MiB were allocated and freed; per-CPU counters and caches hold far less. */
 	for (int i = 0; i < 5; i++) {
 		EXPECT_GE(512, in_use(names[i]) - before[i]) {
 			TH_LOG("%s %lld KiB more", names[i], in_use(names[i]) - before[i]);
@@ -224,7 +221,7 @@ TEST_F_TIMEOUT(kept, nothing_kept, 600)
 	end();
 }
 
-/* Nanoseconds for reclaim of one 2 MiB folio, mapped by entries of which no two agree. */
+/* Nanoseconds for reclaim of a 2 MiB folio whose adjacent entries all differ. */
 static long long time_one_folio(struct __test_metadata *_metadata)
 {
 	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -237,7 +234,7 @@ static long long time_one_folio(struct __test_metadata *_metadata)
 	uffd = uffd_open(mem, PMD);
 	ASSERT_LE(0, uffd);
 	ASSERT_EQ(0, madvise(mem, PMD, MADV_FREE));
-	/* From here on, advice would split the folio, as its entries do not agree. */
+	/* madvise() would split the folio once its entries differ: use memory.reclaim. */
 	for (size_t i = 0; i < PMD; i += 2 * PAGE)
 		ASSERT_TRUE(uffd_protect(uffd, mem + i, PAGE, true));
 	ASSERT_TRUE(folios_are(mem, PMD, 2048));
@@ -273,7 +270,7 @@ TEST_F_TIMEOUT(kept, bounded, 600)
 	off = median_of_three(_metadata);
 	TH_LOG("one folio in runs of one: %lld ns, stock %lld ns", on, off);
 	EXPECT_EQ(3 * 512, runs);
-	/* Time on a busy machine is no measure; ten times as long would be a loop. */
+	/* Time is inexact on a busy machine; ten times as long would mean quadratic work. */
 	EXPECT_GT(10 * off, on);
 	end();
 }

@@ -2,24 +2,22 @@
 /*
  * Anonymous memory that goes to swap and comes back.
  *
- * content           every byte comes back; no slot of swap stays in use
- * runs              a folio goes as one run, in one place (law 2)
- * marks             soft-dirty and userfaultfd's protection are those of each page, in
+ * content           every byte comes back; no swap slot stays in use
+ * runs              a folio is unmapped in one run (law 2)
+ * marks             each page keeps its soft-dirty bit and its userfaultfd protection, in
  *                   swap and after it (law 3)
- * exclusive         a run of pages of which some are shared with a child: each process
- *                   goes on with its own (law 6)
- * many_processes    more processes than a swap count holds: all keep the pages
- * stamped           what a thread on another CPU stored last is what it reads (law 1)
- * raced             with fork(), mprotect() and munmap() of neighbours
+ * exclusive         some pages of a run are shared with a child: afterwards each process
+ *                   has its own pages (law 6)
+ * many_processes    more processes than a swap count can hold: all keep the pages
+ * stamped           a thread on another CPU reads what it stored last (law 1)
+ * raced             against fork(), mprotect() and munmap() of neighbours
  * straddles_tables  a folio across two page tables; its neighbours stay (law 2)
  * holes             entries missing inside a folio stay missing (law 4)
- * two_vmas          a folio mapped through two VMAs goes from both (law 2)
+ * two_vmas          a folio mapped through two VMAs is unmapped from both (law 2)
  * merged            pages that KSM has merged
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -33,7 +31,7 @@
 #define PAGES	((long)(LEN / PAGE))
 #define NEAR	(16 * PAGE)
 
-/* So many slots each CPU may hold back, each way. */
+/* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
 
 FIXTURE(swap) {
@@ -83,8 +81,8 @@ FIXTURE_TEARDOWN(swap)
 }
 
 /*
- * What was used a moment ago may need a second look; what another process has, too,
- * MADV_PAGEOUT leaves alone.
+ * Reclaim may need a second pass for pages that were just used.  MADV_PAGEOUT skips pages
+ * that another process maps, too; memory.reclaim does not.
  */
 static long page_out(char *mem, size_t len)
 {
@@ -134,7 +132,7 @@ TEST_F(swap, marks)
 
 	if (uffd < 0 || !soft_dirty_works())
 		SKIP(return, "needs userfaultfd and soft-dirty");
-	/* One entry for 2 MiB has one mark for all. */
+	/* Have PTEs map 2 MiB folios: a PMD has one mark for all pages. */
 	ASSERT_EQ(0, mprotect(self->mem, PAGE, PROT_READ));
 	ASSERT_EQ(0, mprotect(self->mem, PAGE, PROT_READ | PROT_WRITE));
 	write_text("/proc/self/clear_refs", "4");
@@ -154,7 +152,7 @@ TEST_F(swap, marks)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
-/* Pages that a child gets, too. */
+/* Pages that are shared with the child. */
 static bool is_shared(long page)
 {
 	return page / 3 % 2;
@@ -178,7 +176,7 @@ static long count_wrong_shared(const char *mem, unsigned char seed)
 	return wrong;
 }
 
-/* Start a child that waits for the pipe's end and then looks. */
+/* Start a child that waits until the pipe is closed and then checks the pages. */
 static pid_t start_child(int *pipes, char *mem, bool shared_only)
 {
 	char token;
@@ -214,7 +212,7 @@ TEST_F(swap, exclusive)
 	ASSERT_TRUE(advise_pieces(self->mem, MADV_DONTFORK));
 	ASSERT_LT(0, start_child(pipes, self->mem, true));
 	ASSERT_TRUE(advise_pieces(self->mem, MADV_DOFORK));
-	/* One VMA again, whose entries differ in nothing but who else has the page. */
+	/* Merge into one VMA, whose entries differ only in whether the child shares the page. */
 	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ));
 	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
 	if (variant->on)
@@ -275,7 +273,7 @@ TEST_F_TIMEOUT(swap, stamped, 120)
 	pthread_t thread;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, stamp, &stamper));
-	/* On a busy machine a round may take longer than that. */
+	/* On a busy machine a round may take longer than a second. */
 	while (time(NULL) <= end || READ_ONCE(stamper.rounds) < 3)
 		madvise(self->mem, LEN, MADV_PAGEOUT);
 	WRITE_ONCE(stamper.stop, true);
@@ -358,7 +356,7 @@ TEST_F(swap, holes)
 
 TEST_F(swap, two_vmas)
 {
-	/* Every folio is cut at its first page, in its middle, or at its last page. */
+	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
 		size_t cuts[] = { PAGE, self->folio / 2, self->folio - PAGE };
 
@@ -386,7 +384,7 @@ TEST_F(swap, merged)
 		memset(self->mem + i * PAGE, 1 + i % 4, PAGE);
 	if (!merge_all(self->mem)) {
 		write_text("/sys/kernel/mm/ksm/run", "2");
-		SKIP(return, "KSM does not merge");
+		SKIP(return, "KSM merged nothing");
 	}
 	write_text("/sys/kernel/mm/ksm/run", "0");
 	reclaim_all(2 * LEN);

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page tables that become empty are given back (law 7), and who looks at them without
- * their lock is not led astray (law 8).  VmPTE tells how many there are.
+ * Empty page tables are given back (law 7), and code that reads page tables without their
+ * lock copes with that (law 8).  VmPTE tells how many tables a process has.
  *
- * What empties them; switched off, only the contents are looked at:
+ * What empties the tables; with the switch off, only the contents are checked:
  *
  * whole           MADV_DONTNEED of all
  * pieces          64 KiB at a time
  * pages           a page at a time, in random order
  * unaligned       all but a few pages at both ends, which keep their tables; then those
- * two_vmas        what two VMAs share goes with the last page of both
- * munmapped       munmap() in pieces, with a neighbour's VMA left in each table
+ * two_vmas        a table that two VMAs share goes with the last page of both
+ * munmapped       munmap() in pieces; each table still has a page of another VMA's range
  * lazyfree        MADV_FREE and reclaim
- * swapped         swap entries keep a table (nothing of it is lost), until they go
- * swap_freed      the same, until MADV_FREE takes the last of them
+ * swapped         swap entries keep a table, with their contents, until MADV_DONTNEED
+ * swap_freed      the same, until MADV_FREE frees the last of them
  * hole            a hole punched in shmem
- * copies_stay     the same below private mappings, whose copied pages keep their tables
+ * copies_stay     the same below private mappings: copied pages keep their tables
  * truncated       shmem truncated by another process
  * file            a file's pages reclaimed
- * advised         by another process, with process_madvise()
+ * advised         the same by another process, with process_madvise()
  * dontunmap       MREMAP_DONTUNMAP
- * uffd_moved      UFFDIO_MOVE takes the pages away
- * markers         write-protection of pages that are not there keeps a table
+ * uffd_moved      UFFDIO_MOVE moves the pages away
+ * markers         uffd-wp markers of absent pages keep a table
  * deferred        tables are freed after the call that gave them back (law 7)
  *
  * The policy "pressure":
  *
- * kept            they stay, and are refilled, until memory is reclaimed
- * single          one table alone goes, too
- * refilled        what is in use again stays, with its contents
- * dropped         drop_caches takes them
- * flushed         a CPU that runs the process is told when they go (law 7)
- * ended           what is known of them goes with their process
+ * kept            empty tables stay, and are refilled, until memory is reclaimed
+ * single          reclaim frees a single table, too
+ * refilled        reclaim keeps a table that is in use again, with its contents
+ * dropped         drop_caches frees them
+ * flushed         freeing them sends a TLB flush to a CPU that runs the process (law 7)
+ * ended           no record of a kept table outlives its process
  *
- * Races of two owners of pages, who know what each of them holds, with others, for
- * TABLES_SECONDS (2, stress: 5), with TABLES_SEED (printed when it fails); with the switch off
- * only when that is set. A kernel that can be broken on purpose is made to let readers come
- * too late more often (unmap.window):
+ * Races of two owners, who know what each of their pages holds, with other threads: see
+ * tables_race.h.  They last TABLES_SECONDS (2, stress: 5) and start from TABLES_SEED, which
+ * a failure prints.  With the switch off they run only if TABLES_SECONDS is set.  In kernels
+ * built for tests unmap.window makes the races wider:
  *
  * faults          faults while single pages go (bug 17)
- * forks           fork() while a neighbour's pages are reclaimed, or a hole is punched
+ * forks           fork() while pages of the same table are reclaimed, or a hole is punched
  * copied          the same in private memory over a file
  * moves           mremap() to a table whose only other page goes, and within a table
  * collapses       MADV_COLLAPSE while pages come and go (bug 18)
@@ -50,9 +50,9 @@
  * uffd_protects   write-protected shmem and holes
  * reclaims        shmem reclaimed while it is in use
  * looks           smaps, pagemap and mincore() (bug 25)
- * killed          exit in the middle of it all leaves no page table behind
+ * killed          a process that is killed at a random time leaves no page table behind
  *
- * stress          eight processes, all of it at random, and the policy flipped (with
+ * stress          eight processes with random operations, while the policy changes (with
  *                 TABLES_SWITCH set, the switch, too)
  */
 #define _GNU_SOURCE
@@ -71,25 +71,15 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "tables_count.h"
 #include "tables_race.h"
 
-#define NR_TABLES	4
-#define TABLE_PAGES	((long)(PMD / PAGE))
-#define LEN		(NR_TABLES * PMD)
-#define PAGES		((long)(LEN / PAGE))
 #define CHUNK		(64 * KIB)
-#define SEED		31
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define RACE_SECONDS	2
 #define POLICY		UNMAP_SYSFS "tables_policy"
-/* Tables that were emptied in the last 20 ms are spared by reclaim. */
-#define AGE		100000	/* us */
-/* This process has others, which may come and go. */
-#define SLACK		1
 
-enum how { OFF, EAGER, PRESSURE };
-
-/* Null, or what is missing. */
+/* NULL, or what the machine lacks. */
 static const char *set_up(unsigned long kib, enum how how)
 {
 	const char *missing = begin(kib, how != OFF);
@@ -111,13 +101,6 @@ static void tear_down(void)
 }
 
 /* What empties tables. */
-
-/* Memory, and how many tables there were without it and with it. */
-struct tables {
-	enum how how;
-	char *mem;
-	long long empty, full, kept, noticed, freed;
-};
 
 FIXTURE(tables) {
 	struct tables t;
@@ -145,116 +128,6 @@ FIXTURE_SETUP(tables)
 FIXTURE_TEARDOWN(tables)
 {
 	tear_down();
-}
-
-static long long tables_now(void)
-{
-	return status_pages("VmPTE");
-}
-
-/*
- * What follows uses tables that were not there before: one of the upper level is
- * made first, and stays.
- */
-static void note_empty(struct tables *t, char *mem)
-{
-	t->mem = mem;
-	READ_ONCE(*mem);
-	READ_ONCE(mem[LEN - 1]);
-	madvise(mem, LEN, MADV_DONTNEED);
-	if (t->how == PRESSURE) {
-		usleep(AGE);
-		reclaim_all(MIB);
-	}
-	t->empty = tables_now() - (t->how == OFF ? 2 : 0);
-}
-
-static void note_full(struct tables *t)
-{
-	t->full = tables_now();
-	t->kept = unmap_stat("tables_kept");
-	t->noticed = unmap_stat("tables_noticed");
-	t->freed = unmap_stat("tables_freed");
-}
-
-static bool map_backed(struct tables *t, int flags, int fd)
-{
-	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, flags, fd);
-
-	CHECK(mem != MAP_FAILED);
-	note_empty(t, mem);
-	fill(mem, LEN, SEED);
-	note_full(t);
-	CHECK(t->full >= t->empty + NR_TABLES);
-	return true;
-}
-
-static bool map_anon(struct tables *t)
-{
-	return map_backed(t, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-}
-
-static int shmem_file(size_t len)
-{
-	int fd = memfd_create("unmap", MFD_CLOEXEC);
-
-	return fd >= 0 && !ftruncate(fd, len) ? fd : -1;
-}
-
-static bool map_shmem(struct tables *t, int *fd)
-{
-	*fd = shmem_file(LEN);
-	return *fd >= 0 && map_backed(t, MAP_SHARED, *fd);
-}
-
-static bool are_back(const struct tables *t, int left)
-{
-	return tables_now() <= t->empty + left + SLACK &&
-	       unmap_stat("tables_freed") - t->freed >= NR_TABLES - left;
-}
-
-/* All tables but @left. */
-static bool given_back(const struct tables *t, int left)
-{
-	if (t->how == OFF)
-		return true;
-	if (t->how == PRESSURE) {
-		CHECK(tables_now() >= t->full - SLACK);
-		CHECK(unmap_stat("tables_kept") - t->kept >= NR_TABLES - left);
-		usleep(AGE);
-		reclaim_all(MIB);
-	}
-	/* What others have emptied is given back a little later. */
-	for (int i = 0; i < 20 && !are_back(t, left); i++)
-		usleep(AGE);
-	CHECK(tables_now() <= t->empty + left + SLACK);
-	CHECK(unmap_stat("tables_freed") - t->freed >= NR_TABLES - left);
-	return true;
-}
-
-static bool all_there(const struct tables *t)
-{
-	if (t->how == OFF)
-		return true;
-	CHECK(tables_now() >= t->full - SLACK);
-	CHECK_EQ(0, unmap_stat("tables_freed") - t->freed);
-	return true;
-}
-
-/* What passes over all of a table and leaves an entry in it does not take it for empty. */
-static bool none_noticed(const struct tables *t)
-{
-	CHECK_EQ(0, unmap_stat("tables_noticed") - t->noticed);
-	return all_there(t);
-}
-
-/* Given back, or not: it can be used again. */
-static bool usable(const struct tables *t)
-{
-	CHECK_EQ(0, count_not_zero(t->mem, LEN));
-	fill(t->mem, LEN, SEED + 1);
-	CHECK_EQ(0, count_wrong(t->mem, LEN, SEED + 1));
-	return true;
 }
 
 TEST_F(tables, whole)
@@ -358,7 +231,7 @@ TEST_F(tables, two_vmas)
 TEST_F(tables, munmapped)
 {
 	ASSERT_TRUE(map_anon(&self->t));
-	/* The neighbour is what stays: the last page of each table, never used again. */
+	/* The last page of each table is not unmapped: its VMA stays, and it has no entry. */
 	for (size_t at = PMD - PAGE; at < LEN; at += PMD)
 		ASSERT_EQ(0, madvise(self->t.mem + at, PAGE, MADV_DONTNEED));
 	note_full(&self->t);
@@ -398,7 +271,7 @@ TEST_F(tables, swapped)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-/* What was used a moment ago may need a second look. */
+/* Reclaim may need a second pass for pages that were just used. */
 static void swap_all_out(char *mem)
 {
 	for (int i = 0; i < 8 && count_pages(mem, LEN, PM_PRESENT); i++) {
@@ -437,7 +310,7 @@ TEST_F(tables, hole)
 	close(fd);
 }
 
-/* A hole takes the file's pages, and leaves the one that was copied in each table. */
+/* A hole frees the file's pages, and leaves the one copied page in each table. */
 TEST_F(tables, copies_stay)
 {
 	char *mem;
@@ -458,7 +331,7 @@ TEST_F(tables, copies_stay)
 	close(fd);
 }
 
-/* The child has the memory mapped as we do, and tables of its own. */
+/* The child maps the same memory with tables of its own. */
 static bool child_lost_tables(struct tables *t, int from, int to)
 {
 	char token = 1;
@@ -491,7 +364,7 @@ TEST_F(tables, truncated)
 	ASSERT_EQ(1, read(from[0], &token, 1));
 	note_full(&self->t);
 	ASSERT_EQ(0, ftruncate(fd, 0));
-	/* Ours first: reclaim takes those of both. */
+	/* Check our tables first; under "pressure" reclaim will free those of both processes. */
 	EXPECT_TRUE(self->t.how == PRESSURE || given_back(&self->t, 0));
 	ASSERT_EQ(1, write(to[1], &token, 1));
 	ASSERT_EQ(child, waitpid(child, &status, 0));
@@ -532,7 +405,7 @@ TEST_F(tables, file)
 	close(fd);
 }
 
-/* By a child, of its parent's memory. */
+/* A child pages out its parent's memory. */
 static int page_out_parents(char *mem)
 {
 	struct iovec iov = { .iov_base = mem, .iov_len = LEN };
@@ -567,7 +440,7 @@ TEST_F(tables, dontunmap)
 	char *to, *arena;
 
 	ASSERT_TRUE(map_anon(&self->t));
-	/* Not aligned as it was: page by page, not whole tables. */
+	/* Alignment differs, so mremap() moves page by page, not whole tables. */
 	arena = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	to = arena + PAGE;
 	note_full(&self->t);
@@ -605,7 +478,7 @@ TEST_F(tables, markers)
 	uffd = uffd_open(self->t.mem, LEN);
 	if (uffd < 0)
 		SKIP(return, "needs userfaultfd write-protection for shmem");
-	/* One page of each table is protected, and then not there. */
+	/* Protect one page of each table; MADV_DONTNEED leaves its marker. */
 	for (size_t at = 77 * PAGE; at < LEN; at += PMD)
 		ASSERT_TRUE(uffd_protect(uffd, self->t.mem + at, PAGE, true));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
@@ -625,7 +498,7 @@ TEST_F(tables, markers)
 
 /* The grace period. */
 
-#define MANY		512L		/* more than CPUs hold back of the count */
+#define MANY		512L		/* tables: more than per-CPU counters hold back */
 
 FIXTURE(eager) {
 	char *mem;
@@ -647,7 +520,7 @@ FIXTURE_TEARDOWN(eager)
 	tear_down();
 }
 
-/* How many tables were given back, but not freed when that call returned. */
+/* The number of tables that were given back, but not yet freed when madvise() returned. */
 static long still_there(char *mem)
 {
 	long long now;
@@ -660,7 +533,7 @@ static long still_there(char *mem)
 	return now - vmstat("nr_page_table_pages");
 }
 
-/* A host that takes our CPUs away may let a grace period pass; not every time. */
+/* A grace period may pass meanwhile if the host does not run our CPUs: try several times. */
 TEST_F(eager, deferred)
 {
 	long most = 0;
@@ -700,7 +573,7 @@ TEST_F(pressure, kept)
 	usleep(AGE);
 	EXPECT_TRUE(all_there(&self->t));
 	fill(self->t.mem, LEN, SEED);
-	/* The program may have got one of its own meanwhile. */
+	/* The process may have allocated another table meanwhile. */
 	EXPECT_LE(self->t.full, tables_now());
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	EXPECT_TRUE(given_back(&self->t, 0));
@@ -716,7 +589,7 @@ TEST_F(pressure, single)
 	EXPECT_EQ(1, unmap_stat("tables_freed") - self->t.freed);
 }
 
-/* In each table another page, so that it is not the one that was seen last. */
+/* Refill a different page of each table: not the one that was emptied last. */
 TEST_F(pressure, refilled)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
@@ -746,7 +619,7 @@ TEST_F(pressure, dropped)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-/* How often a CPU was asked to flush for a process; -1 where that is not told. */
+/* TLB flush requests that a CPU has received; -1 if /proc/interrupts does not tell. */
 static long flushes_asked(int cpu)
 {
 	char text[8192], *at;
@@ -779,7 +652,7 @@ TEST_F(pressure, flushed)
 	long before;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || flushes_asked(1) < 0)
-		SKIP(return, "needs two CPUs, and a line TLB in /proc/interrupts");
+		SKIP(return, "needs two CPUs, and a TLB line in /proc/interrupts");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, spin, &stop));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	usleep(AGE);
@@ -801,7 +674,7 @@ static bool leave_tables(struct scene *scene)
 	return true;
 }
 
-/* A kernel with KASAN says so if it goes where their mm was. */
+/* KASAN reports a use of the mm after the process has exited. */
 TEST_F(pressure, ended)
 {
 	int log = kmsg_open();
@@ -834,9 +707,9 @@ FIXTURE_SETUP(races)
 {
 	const char *missing;
 
-	/* Stock's tables stay, and so there is little to race with. */
+	/* Stock code frees no tables here: these races are of little use. */
 	if (variant->how == OFF && !getenv("TABLES_SECONDS"))
-		SKIP(return, "switched off, only when TABLES_SECONDS says how long");
+		SKIP(return, "with the switch off, needs TABLES_SECONDS");
 	missing = set_up(4, variant->how);
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -865,167 +738,101 @@ static void run_race(struct __test_metadata *_metadata, enum how how, struct rac
 		EXPECT_LT(freed, unmap_stat("tables_freed"));
 }
 
-TEST_F_TIMEOUT(races, faults_anon, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO,
-	});
-}
+#define RACE(name, ...)								\
+	TEST_F_TIMEOUT(races, name, TIME_LIMIT)					\
+	{									\
+		run_race(_metadata, variant->how, (struct race){ __VA_ARGS__ });	\
+	}
 
-TEST_F_TIMEOUT(races, faults_shmem, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO,
-	});
-}
+RACE(faults_anon,
+	.area = AREA_ANON,
+	.own = COME_AND_GO)
 
-TEST_F_TIMEOUT(races, forks, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_FREE) | BIT(OWN_FORK),
-		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_POKE) },
-	});
-}
+RACE(faults_shmem,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO)
 
-TEST_F_TIMEOUT(races, copied, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_COPIED,
-		.own = COME_AND_GO | BIT(OWN_FORK),
-		.other = { BIT(OTHER_PUNCH), BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(forks,
+	.area = AREA_ANON,
+	.own = COME_AND_GO | BIT(OWN_FREE) | BIT(OWN_FORK),
+	.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_POKE) })
 
-TEST_F_TIMEOUT(races, moves_anon, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) |
-		       BIT(OWN_DONTUNMAP) | BIT(OWN_PAGEOUT),
-		.other = { BIT(OTHER_EMPTY) },
-	});
-}
+RACE(copied,
+	.area = AREA_COPIED,
+	.own = COME_AND_GO | BIT(OWN_FORK),
+	.other = { BIT(OTHER_PUNCH), BIT(OTHER_PAGEOUT) })
 
-TEST_F_TIMEOUT(races, moves_shmem, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_PAGEOUT),
-		.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) | BIT(OTHER_POKE) },
-	});
-}
+RACE(moves_anon,
+	.area = AREA_ANON,
+	.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) |
+	       BIT(OWN_DONTUNMAP) | BIT(OWN_PAGEOUT),
+	.other = { BIT(OTHER_EMPTY) })
 
-TEST_F_TIMEOUT(races, collapses_anon, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_READV),
-		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(moves_shmem,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_PAGEOUT),
+	.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) | BIT(OTHER_POKE) })
 
-TEST_F_TIMEOUT(races, collapses_shmem, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_READV),
-		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(collapses_anon,
+	.area = AREA_ANON,
+	.own = COME_AND_GO | BIT(OWN_READV),
+	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) })
 
-TEST_F_TIMEOUT(races, shifts, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO,
-		.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) },
-	});
-}
+RACE(collapses_shmem,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO | BIT(OWN_READV),
+	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) })
 
-TEST_F_TIMEOUT(races, protects_anon, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_PROTECT) | BIT(OWN_FREE),
-		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(shifts,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO,
+	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) })
 
-TEST_F_TIMEOUT(races, protects_shmem, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_PROTECT),
-		.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_PUNCH) },
-	});
-}
+RACE(protects_anon,
+	.area = AREA_ANON,
+	.own = COME_AND_GO | BIT(OWN_PROTECT) | BIT(OWN_FREE),
+	.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT) })
 
-TEST_F_TIMEOUT(races, pins, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
-	});
-}
+RACE(protects_shmem,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO | BIT(OWN_PROTECT),
+	.other = { BIT(OTHER_RECLAIM) | BIT(OTHER_PAGEOUT), BIT(OTHER_PUNCH) })
 
-TEST_F_TIMEOUT(races, pins_shmem, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
-		.other = { BIT(OTHER_PUNCH) },
-	});
-}
+RACE(pins,
+	.area = AREA_ANON,
+	.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE))
 
-TEST_F_TIMEOUT(races, uffd_fills, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.uffd = UFFD_MISSING,
-		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
-	});
-}
+RACE(pins_shmem,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO | BIT(OWN_READV) | BIT(OWN_SPLICE),
+	.other = { BIT(OTHER_PUNCH) })
 
-TEST_F_TIMEOUT(races, uffd_fills_reclaimed, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.uffd = UFFD_MISSING,
-		.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
-		.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(uffd_fills,
+	.area = AREA_ANON,
+	.uffd = UFFD_MISSING,
+	.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED))
 
-TEST_F_TIMEOUT(races, uffd_protects, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.uffd = UFFD_WP,
-		.own = COME_AND_GO | BIT(OWN_WP),
-		.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) },
-	});
-}
+RACE(uffd_fills_reclaimed,
+	.area = AREA_ANON,
+	.uffd = UFFD_MISSING,
+	.own = BIT(OWN_WRITE) | BIT(OWN_MOVE_IN) | BIT(OWN_DONTNEED),
+	.other = { BIT(OTHER_POKE), BIT(OTHER_PAGEOUT) })
 
-TEST_F_TIMEOUT(races, reclaims, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_SHMEM,
-		.own = COME_AND_GO | BIT(OWN_PAGEOUT),
-		.other = { BIT(OTHER_RECLAIM), BIT(OTHER_PAGEOUT) },
-	});
-}
+RACE(uffd_protects,
+	.area = AREA_SHMEM,
+	.uffd = UFFD_WP,
+	.own = COME_AND_GO | BIT(OWN_WP),
+	.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) })
 
-TEST_F_TIMEOUT(races, looks, TIME_LIMIT)
-{
-	run_race(_metadata, variant->how, (struct race){
-		.area = AREA_ANON,
-		.own = COME_AND_GO,
-		.other = { BIT(OTHER_LOOK), BIT(OTHER_LOOK) },
-	});
-}
+RACE(reclaims,
+	.area = AREA_SHMEM,
+	.own = COME_AND_GO | BIT(OWN_PAGEOUT),
+	.other = { BIT(OTHER_RECLAIM), BIT(OTHER_PAGEOUT) })
+
+RACE(looks,
+	.area = AREA_ANON,
+	.own = COME_AND_GO,
+	.other = { BIT(OTHER_LOOK), BIT(OTHER_LOOK) })
 
 #define ALL_OWN		((BIT(OWN_FORK) << 1) - 1)
 
@@ -1046,8 +853,8 @@ TEST_F_TIMEOUT(races, killed, TIME_LIMIT)
 		race.area = area;
 		EXPECT_TRUE(apart(race_killed_job, &race.scene));
 	}
-	usleep(500000);		/* those that wait for a grace period */
-	/* CPUs hold back a part of the count. */
+	usleep(500000);		/* tables that wait for a grace period */
+	/* Per-CPU counters hold back a part of the count. */
 	EXPECT_GE(before + 32 * sysconf(_SC_NPROCESSORS_ONLN), vmstat("nr_page_table_pages"));
 }
 

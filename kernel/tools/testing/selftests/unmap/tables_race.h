@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Page tables that are emptied and filled at the same time, by threads that own the
- * pages: each knows what every page of its own must hold, whatever the others do to
- * the tables they share.
+ * Threads that empty and fill the same page tables at the same time.
+ *
+ * An owner is a thread with pages of its own in tables that it shares with other owners.
+ * It knows what each of its pages must hold, whatever the other threads do to the tables.
+ * A disturber works on all of the memory and owns no page.
+ *
+ * tables_race.c	the races: owners, disturbers, processes that are killed, stress
+ * tables_arena.c	the memory
+ * tables_owner.c	what owners do to their pages
+ * tables_disturb.c	what disturbers do to all of the memory
  */
 #ifndef TABLES_RACE_H
 #define TABLES_RACE_H
@@ -17,43 +24,43 @@
 #define BIT(nr)	(1U << (nr))
 #endif
 
-/* What an owner does to a page of its own. */
+/* An owner's operations on one of its pages. */
 enum own {
 	OWN_WRITE,
 	OWN_DONTNEED,
 	OWN_PUNCH,	/* a hole in the shmem file; DONTNEED where there is none */
 	OWN_PAGEOUT,
-	OWN_FREE,	/* MADV_FREE, then reclaim: gone, or there */
+	OWN_FREE,	/* MADV_FREE and reclaim: the page may go or stay */
 	OWN_PROTECT,	/* read-only for a moment */
-	OWN_READV,	/* read by the kernel: GUP */
-	OWN_SPLICE,	/* and GUP-fast */
+	OWN_READV,	/* process_vm_readv(): GUP */
+	OWN_SPLICE,	/* vmsplice(): GUP-fast */
 	OWN_MOVE,	/* mremap() to another table, and back */
 	OWN_MOVE_NEAR,	/* within its table, and back */
-	OWN_DONTUNMAP,	/* away with MREMAP_DONTUNMAP, and back */
-	OWN_FORK,	/* a child finds its pages as they are */
-	OWN_WP,		/* write-protected by userfaultfd, the marker is looked for */
+	OWN_DONTUNMAP,	/* moved with MREMAP_DONTUNMAP, and back */
+	OWN_FORK,	/* a child checks all of the owner's pages */
+	OWN_WP,		/* write-protected by userfaultfd; the marker must stay */
 	OWN_MOVE_IN,	/* filled by UFFDIO_MOVE instead of UFFDIO_COPY */
 	NR_OWN,
 };
 
-/* What others do to all of the memory. */
+/* A disturber's operations on all of the memory. */
 enum other {
 	OTHER_COLLAPSE,
 	OTHER_RECLAIM,
 	OTHER_PAGEOUT,
-	OTHER_PUNCH,	/* pages of the file that nobody owns come and go */
-	OTHER_POKE,	/* a neighbour's shmem pages, in the tables moved to, too */
-	OTHER_EMPTY,	/* what owners left there for it goes, without the mmap lock */
-	OTHER_SHIFT,	/* another mapping of the file moves, whole tables of it */
-	OTHER_LOOK,	/* smaps, pagemap, mincore() */
-	OTHER_FLIP,	/* policy and window; with TABLES_SWITCH set, the switch, too */
+	OTHER_PUNCH,	/* fill and punch pages of the file that no thread owns */
+	OTHER_POKE,	/* fill and punch shmem pages in the tables that owners move to */
+	OTHER_EMPTY,	/* punch the pages that owners filled for it: no mmap lock */
+	OTHER_SHIFT,	/* mremap() whole tables of another mapping of the file */
+	OTHER_LOOK,	/* read smaps and pagemap, call mincore() */
+	OTHER_FLIP,	/* change policy and window; if TABLES_SWITCH is set, the switch */
 	NR_OTHER,
 };
 
-/* Private memory, shared memory, or private over a file of shared memory. */
+/* Anonymous memory, shmem, or a private mapping of shmem. */
 enum area { AREA_ANON, AREA_SHMEM, AREA_COPIED };
 
-/* What userfaultfd has to say about it. */
+/* How userfaultfd watches the memory. */
 enum uffd_mode { UFFD_NONE, UFFD_MISSING, UFFD_WP };
 
 #define NR_OTHERS	2
@@ -63,19 +70,19 @@ struct race {
 	enum area area;
 	enum uffd_mode uffd;
 	unsigned int own;		/* BIT()s of enum own */
-	unsigned int other[NR_OTHERS];	/* of enum other; none: no such thread */
+	unsigned int other[NR_OTHERS];	/* of enum other; 0: no such thread */
 	int seconds;
 };
 
-/* As long as suits races. */
+/* Readers find tables that are being freed more often: see table_window(). */
 void race_window(bool wide);
-/* Null, or what is missing. */
+/* NULL, or what the machine lacks. */
 const char *race_needs(const struct race *race);
-/* For apart(), of a struct race; TABLES_SECONDS and TABLES_SEED are obeyed. */
+/* Jobs for apart(), with a struct race.  TABLES_SECONDS and TABLES_SEED apply. */
 bool race_job(struct scene *scene);
-/* Processes of that kind are killed at random. */
+/* The race runs in processes that are killed at random times. */
 bool race_killed_job(struct scene *scene);
-/* Eight processes, all of it at random. */
+/* Eight processes race, with random operations. */
 bool race_stress_job(struct scene *scene);
 
 #endif /* TABLES_RACE_H */

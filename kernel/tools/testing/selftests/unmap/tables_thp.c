@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page tables that were given back, and transparent huge pages (law 11): a later fault gets
- * what it would have got from a table that had stayed.
+ * Transparent huge pages after page tables were given back (law 11): a later fault allocates
+ * what it would have allocated if the table had stayed.
  *
- * Each test runs with the switch off, where tables stay, and with every policy: "eager" and
- * "pressure" must not be told from it, but for what one MADV_DONTNEED has discarded
- * entirely; with "huge", huge pages come back.  What is counted is how many of the 2 MiB
- * stretches, one page of each touched, are huge then.
+ * Each test runs with the switch off, where tables stay, and with every policy.  "eager" and
+ * "pressure" must behave as if tables had stayed, except where one MADV_DONTNEED has
+ * discarded a whole table.  With "huge", huge pages come back.  A test touches one page of
+ * each 2 MiB, and counts how many of these 2 MiB are huge then.
  *
  * pieces_4K       huge pages, purged a page at a time
  * pieces_64K      64 KiB at a time
  * unaligned       2 MiB at a time, shifted by 1 MiB
  * lazyfree        MADV_FREE and reclaim
- * shmem           a hole punched in shmem of small pages, which is to be huge from then on
- * holes           nothing is punched, but MADV_DONTNEED'd in pieces: the folios stay
- * whole           one MADV_DONTNEED of all, of pages and of what was purged before
- * two_vmas        the same, but of two VMAs that share each table
+ * shmem           a hole punched in shmem of small pages; huge pages are enabled then
+ * holes           MADV_DONTNEED of shmem in pieces: its huge folios stay
+ * whole           one MADV_DONTNEED of all: of pages, and of a range that was purged before
+ * two_vmas        the same with two VMAs that share each table
  * remapped        munmap(), and mmap() at the same address
  * forked          while a child reads it
- * inherited       by a child, and by a child of that, all of which touch what one of them purged
- * not_inherited   a mapping whose tables fork() does not copy, between others whose it does
- * moved           mremap() to where tables fit
- * moved_unaligned and to where they do not
- * left            where it came from, with MREMAP_DONTUNMAP
- * grown           a VMA that is as large as 2 MiB only later
- * heap            brk() gives back whole tables and a part of one, and comes back
- * collapsed_holes MADV_COLLAPSE of all goes on after what was purged
+ * inherited       memory that was purged before fork(), in the child and in its child
+ * not_inherited   a mapping whose tables fork() does not copy, between two that it copies
+ * moved           mremap() to an address with the same alignment
+ * moved_unaligned mremap() to an address with another alignment
+ * dontunmap       the source of mremap() with MREMAP_DONTUNMAP
+ * grown           a VMA that grows to 2 MiB after it was purged
+ * heap            brk() shrinks the heap by whole tables and a part of one, and grows it again
+ * collapsed_holes MADV_COLLAPSE of all collapses what follows a purged range, too
  * collapsed_shmem MADV_COLLAPSE of private shmem that was purged
  * collapsed_by_other  ... of another mapping of the same shmem
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -56,7 +55,7 @@
 #define TIME_LIMIT	120	/* seconds: on a very busy machine, too */
 #define POLICY		UNMAP_SYSFS "tables_policy"
 #define SCANS		"/sys/kernel/mm/transparent_hugepage/khugepaged/full_scans"
-#define AGE		100000	/* us: tables that became empty just now are spared */
+#define AGE		100000	/* us: reclaim spares tables emptied less than 20 ms ago */
 
 enum how { OFF, EAGER, PRESSURE, HUGE };
 
@@ -81,8 +80,8 @@ FIXTURE_VARIANT_ADD(thp, pressure) { .how = PRESSURE };
 FIXTURE_VARIANT_ADD(thp, huge) { .how = HUGE };
 
 /*
- * khugepaged sleeps for long, but looks at once at the first process that it knows of,
- * and collapses what it finds: let it find this one, with nothing to collapse.
+ * khugepaged sleeps, but scans the first process that it learns of at once, and collapses
+ * what it can: let it scan this one while there is nothing to collapse.
  */
 static bool khugepaged_sleeps(void)
 {
@@ -97,7 +96,7 @@ static bool khugepaged_sleeps(void)
 	return true;
 }
 
-/* Null, or what is missing. */
+/* NULL, or what the machine lacks. */
 static const char *set_up(enum how how)
 {
 	const char *missing = begin(PMD / KIB, how != OFF);
@@ -134,7 +133,7 @@ FIXTURE_TEARDOWN(thp)
 	end();
 }
 
-/* Anonymous memory, all of it touched, with huge pages if there may be any. */
+/* Anonymous memory, filled, with huge pages if they are enabled. */
 static char *map_filled(void)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -145,8 +144,8 @@ static char *map_filled(void)
 }
 
 /*
- * Small pages from now on, or huge ones.  Not through sysfs: khugepaged would end, and
- * begin with a look around.
+ * Disable or enable huge pages for this process.  Not through sysfs: khugepaged would end,
+ * and scan this process when it starts again.
  */
 static bool small_pages(bool small)
 {
@@ -160,7 +159,7 @@ static char *map_small(void)
 	return small_pages(false) ? mem : MAP_FAILED;
 }
 
-/* All tables are empty now: they are gone, but with the switch off. */
+/* Whether @nr empty tables were given back; true if the switch is off. */
 static bool given_back(enum how how, long long freed, int nr)
 {
 	if (how == OFF)
@@ -170,7 +169,7 @@ static bool given_back(enum how how, long long freed, int nr)
 		usleep(AGE);
 		CHECK(write_text("/proc/sys/vm/drop_caches", "2"));
 	}
-	/* A lock that was not to be had is tried again a little later. */
+	/* If a lock was not free, mm/unmap tries again a little later. */
 	for (int i = 0; i < 20 && unmap_stat("tables_freed") - freed < nr; i++)
 		usleep(AGE);
 	CHECK_EQ(nr, unmap_stat("tables_freed") - freed);
@@ -191,7 +190,7 @@ static bool purge(enum how how, long long freed, char *mem, size_t piece)
 	return given_back(how, freed, NR_TABLES);
 }
 
-/* Its pages are there, mapped as huge as may be. */
+/* Touch one page of each 2 MiB: the fault maps a huge page if it may. */
 static void touch(char *mem, size_t len)
 {
 	for (size_t at = 0; at < len; at += PMD)
@@ -206,7 +205,7 @@ static long count_huge(const char *mem, size_t len)
 	return kib * (long)KIB / (long)PMD;
 }
 
-/* As many as where tables stay, or, if huge pages may come back, @most. */
+/* @as_ever ranges are huge, as if tables had stayed; or @most under the policy "huge". */
 static bool come_back(enum how how, char *mem, size_t len, long as_ever, long most)
 {
 	touch(mem, len);
@@ -214,7 +213,7 @@ static bool come_back(enum how how, char *mem, size_t len, long as_ever, long mo
 	return true;
 }
 
-/* Nothing huge, no more memory than was touched. */
+/* Nothing is huge, and only the touched pages take memory. */
 static bool single_pages(enum how how, char *mem)
 {
 	CHECK(come_back(how, mem, LEN, 0, NR_TABLES));
@@ -239,7 +238,7 @@ TEST_F_TIMEOUT(thp, pieces_64K, TIME_LIMIT)
 	ASSERT_EQ(NR_TABLES, count_huge(mem, LEN));
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
 	EXPECT_TRUE(single_pages(self->how, mem));
-	/* And again: what was installed took the mark with it. */
+	/* Once more: the new tables have replaced the marks. */
 	self->freed = unmap_stat("tables_freed");
 	fill(mem, LEN, SEED);
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
@@ -277,7 +276,7 @@ static char *map_shmem(int *fd, size_t len)
 	return map_aligned(len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd);
 }
 
-/* Of small pages, filled; what comes later may be huge. */
+/* Shmem filled with small pages; later pages may be huge. */
 static char *map_small_shmem(int *fd)
 {
 	char *mem;
@@ -303,7 +302,7 @@ TEST_F_TIMEOUT(thp, shmem, TIME_LIMIT)
 	close(fd);
 }
 
-/* Its folios are huge, but what maps them is not: they were there before the VMA could. */
+/* PTEs map the huge folios: @other was touched while huge pages were disabled. */
 TEST_F_TIMEOUT(thp, holes, TIME_LIMIT)
 {
 	char *mem, *other;
@@ -327,7 +326,7 @@ TEST_F_TIMEOUT(thp, holes, TIME_LIMIT)
 
 TEST_F_TIMEOUT(thp, whole, TIME_LIMIT)
 {
-	/* As the newest kernels do, which give such tables back: not so with the switch off. */
+	/* One MADV_DONTNEED frees whole tables without a mark, as newer kernels do. */
 	long all = self->how == EAGER || self->how == HUGE ? NR_TABLES : 0;
 	char *mem = map_small();
 
@@ -335,7 +334,7 @@ TEST_F_TIMEOUT(thp, whole, TIME_LIMIT)
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
 	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
 	EXPECT_TRUE(come_back(self->how, mem, LEN, all, all));
-	/* Marks that are there already. */
+	/* Now the range has marks already. */
 	self->freed = unmap_stat("tables_freed");
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
@@ -366,7 +365,7 @@ TEST_F_TIMEOUT(thp, remapped, TIME_LIMIT)
 	char *mem = map_filled();
 
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
-	/* The table above stays, for the last of them. */
+	/* The last 2 MiB stay mapped, and keep the upper-level table. */
 	ASSERT_EQ(0, munmap(mem, LEN - PMD));
 	ASSERT_EQ(mem, mmap(mem, LEN - PMD, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
@@ -389,7 +388,7 @@ TEST_F_TIMEOUT(thp, forked, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES));
 }
 
-/* Somebody who has a process's memory from it, and so many descendants. */
+/* A process with purged memory, and how many generations of children it gets. */
 struct heir {
 	struct scene scene;		/* for apart() */
 	enum how how;
@@ -397,7 +396,7 @@ struct heir {
 	int descendants;
 };
 
-/* Nobody has touched it before they come to an end. */
+/* The youngest touches the memory first. */
 static bool inherit(struct scene *scene)
 {
 	struct heir *heir = (struct heir *)scene;
@@ -417,7 +416,7 @@ TEST_F_TIMEOUT(thp, inherited, TIME_LIMIT)
 	EXPECT_TRUE(inherit(&heir.scene));
 }
 
-/* Of @fd, with a page of private memory in the tables on both sides. */
+/* A mapping of @fd, with one private page in the tables before and after it. */
 static char *map_between(int fd)
 {
 	char *mem = map_aligned(LEN + 2 * PMD, PROT_READ | PROT_WRITE,
@@ -485,11 +484,11 @@ TEST_F_TIMEOUT(thp, moved_unaligned, TIME_LIMIT)
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
 	mem = move(mem, 0, PMD / 2);
 	ASSERT_NE(MAP_FAILED, mem);
-	/* The first and the last table of it are halves. */
+	/* The first and the last 2 MiB are mapped only half. */
 	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES - 1));
 }
 
-TEST_F_TIMEOUT(thp, left, TIME_LIMIT)
+TEST_F_TIMEOUT(thp, dontunmap, TIME_LIMIT)
 {
 	char *mem = map_filled(), *to;
 
@@ -514,7 +513,7 @@ TEST_F_TIMEOUT(thp, grown, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, 2 * PMD, 1, 2));
 }
 
-/* From 2 MiB-aligned addresses on, without a word to malloc(), which can live with it. */
+/* Moves the break behind malloc()'s back, which copes with that. */
 TEST_F_TIMEOUT(thp, heap, TIME_LIMIT)
 {
 	uintptr_t top = (uintptr_t)sbrk(0);
@@ -526,7 +525,7 @@ TEST_F_TIMEOUT(thp, heap, TIME_LIMIT)
 	ASSERT_TRUE(given_back(self->how, self->freed, 4));
 	ASSERT_EQ(0, brk(mem + PMD + PMD / 2));
 	ASSERT_EQ(0, brk(mem + 4 * PMD));
-	/* Two with a table, two where munmap() took it. */
+	/* brk() freed the tables of two; the other two have marks. */
 	EXPECT_TRUE(come_back(self->how, mem, 4 * PMD, 2, 4));
 }
 
@@ -538,7 +537,7 @@ TEST_F_TIMEOUT(thp, collapsed_holes, TIME_LIMIT)
 	ASSERT_TRUE(discard_in(mem + PMD, PMD, CHUNK));
 	ASSERT_TRUE(given_back(self->how, self->freed, 1));
 	EXPECT_NE(0, madvise(mem, LEN, MADV_COLLAPSE));
-	/* Where nothing tells that there was a table, it ends there. */
+	/* Without a mark, MADV_COLLAPSE stops at the missing table. */
 	EXPECT_EQ(self->how == HUGE ? 1 : NR_TABLES - 1, count_huge(mem, LEN));
 }
 
@@ -551,7 +550,7 @@ TEST_F_TIMEOUT(thp, collapsed_shmem, TIME_LIMIT)
 	ASSERT_NE(MAP_FAILED, all);
 	mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
 	ASSERT_NE(MAP_FAILED, mem);
-	/* A page of its own: khugepaged leaves the tables of such memory alone. */
+	/* A private copy: khugepaged does not retract the tables of such a VMA. */
 	WRITE_ONCE(mem[LEN - 1], 1);
 	for (size_t at = 0; at < PMD; at += PAGE)
 		READ_ONCE(mem[at]);

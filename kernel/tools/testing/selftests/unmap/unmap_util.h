@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the unmap tests share: folio sizes, the switch, page tables seen from
- * outside, extra references, reclaim of one control group, userfaultfd.
+ * What all tests of mm/unmap share.  Helpers return false or -1 when they fail; the test
+ * gives the verdict.
  *
- * Helpers report failure as false or -1 and leave the verdict to the test.
+ * unmap_util.c		files, the switch, start and end of a test, the kernel log
+ * unmap_folios.c	the size of new folios
+ * unmap_memory.c	memory and its content, files on XFS, extra references
+ * unmap_pagemap.c	page tables as /proc shows them
+ * unmap_cgroup.c	a memory control group, and reclaim of it
+ * unmap_uffd.c		userfaultfd, and access that may raise SIGBUS
  */
 #ifndef UNMAP_UTIL_H
 #define UNMAP_UTIL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <linux/kernel-page-flags.h>
 #include <linux/types.h>
 
-#ifndef BIT_ULL
-#define BIT_ULL(nr)	(1ULL << (nr))
-#endif
+/* BIT_ULL(), PM_* and PAGEMAP_PFN(). */
+#include "../mm/vm_util.h"
+
 #define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
+
+#define CGROUP_ROOT	"/sys/fs/cgroup"
 
 #define PAGE	4096UL
 #define KIB	1024UL
@@ -29,33 +38,20 @@
 #define UNMAP_TABLES	8UL
 #define UNMAP_ALL	(UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES)
 
-/* /proc/self/pagemap */
-#define PM_SOFT_DIRTY	BIT_ULL(55)
-#define PM_UFFD_WP	BIT_ULL(57)
-#define PM_FILE		BIT_ULL(61)
-#define PM_SWAP		BIT_ULL(62)
-#define PM_PRESENT	BIT_ULL(63)
-#define PM_PFN(entry)	((entry) & (BIT_ULL(55) - 1))
-
-/* /proc/kpageflags */
-#define KPF_MAPPED	BIT_ULL(11)
-#define KPF_SWAPBACKED	BIT_ULL(14)
-#define KPF_TAIL	BIT_ULL(16)
-#define KPF_MLOCKED	BIT_ULL(33)
-
 /* Files. */
 bool write_text(const char *path, const char *text);
 bool write_number(const char *path, unsigned long value);
 bool read_text(const char *path, char *buf, size_t size);
 /* The number after @key at the start of a line; -1 when there is none. */
 long long read_field(const char *path, const char *key);
+/* The number on a line "@name N". */
+long long read_named(const char *path, const char *name);
 long long vmstat(const char *name);
 /* A "Name: N kB" line of /proc/self/status, in pages. */
 long long status_pages(const char *name);
 
 /*
- * The switch, all of it that this kernel has: false when it cannot be put in that
- * position.
+ * Switch on all that this kernel has of mm/unmap, or all off; false if the kernel refuses.
  */
 bool switch_all(bool on);
 void switch_restore(void);
@@ -63,31 +59,27 @@ bool switch_has(unsigned long bits);
 long long unmap_stat(const char *name);
 
 /*
- * Start and end of a test: this process on one CPU and in a memory control group
- * of its own, the switch and the folio size set, khugepaged at rest.  Null, or what is
- * missing.
+ * Start and end of a test.  begin() binds this process to one CPU, puts it in a memory
+ * control group of its own, sets the switch and the folio size, and has khugepaged sleep.
+ * Returns NULL, or what the machine lacks.
  */
 const char *begin(unsigned long kib, bool on);
 void end(void);
 void use_cpu(int cpu);
 
-/*
- * Tables that go stay visible for so many microseconds, locks held, so that others come too
- * late more often, in kernels that can be broken on purpose.  Zero: as ever.
- */
-void open_window(unsigned int us);
-
-/* Every variant of a fixture that runs per folio size, switched on and off. */
+/* The two variants of a fixture for a folio size: switched on and off. */
 #define SIZE_VARIANTS(fixture, size) \
 	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = size, .on = true }; \
 	FIXTURE_VARIANT_ADD(fixture, size ## K_off) { .kib = size, .on = false }
 
-/* Folio sizes: anonymous and shmem folios of @kib KiB only, until restored. */
+/* Allocate anonymous and shmem folios of @kib KiB only, until folio_size_restore(). */
 bool folio_size_set(unsigned long kib);
 void folio_size_restore(void);
 long long folio_stat(unsigned long kib, const char *name);
+/* Until folio_size_restore(): no scans, and no collapse of swapped-out pages. */
+void khugepaged_rests(void);
 
-/* Memory: aligned to 2 MiB, so that folios of any size fit. */
+/* mmap() at an address aligned to 2 MiB, so that folios of any size fit. */
 char *map_aligned(size_t len, int prot, int flags, int fd);
 void fill(char *mem, size_t len, unsigned char seed);
 /* Pages of the range that do not hold what fill() wrote. */
@@ -96,19 +88,19 @@ long count_not_zero(const char *mem, size_t len);
 bool page_is(const char *page, unsigned char byte);
 unsigned char fill_byte(size_t page, unsigned char seed);
 
-/* Page tables seen from outside. */
+/* Page tables as /proc shows them. */
 __u64 pagemap(const void *addr);
 void pagemap_range(const void *mem, __u64 *entries, size_t nr);
 __u64 page_flags(const void *addr);
-/* How many entries map it. */
+/* The page's mapcount. */
 __u64 page_mapcount(const void *addr);
 long count_pages(const void *mem, size_t len, __u64 bits);
-/* Of /proc/self/smaps, in KiB: of all VMAs that overlap the range. */
+/* A field of /proc/self/smaps in KiB, summed over all VMAs that overlap the range. */
 long smaps_kib(const void *mem, size_t len, const char *field);
 bool folios_are(const void *mem, size_t len, unsigned long kib);
 bool soft_dirty_works(void);
 
-/* An extra reference to each page put in, dropped by unpin(). */
+/* A pipe that holds an extra reference to each page given to pin_page(), until unpin(). */
 struct pin {
 	int fds[2];
 };
@@ -117,14 +109,14 @@ bool pin_open(struct pin *pin);
 bool pin_page(struct pin *pin, const void *addr);
 void unpin(struct pin *pin);
 
-/* A memory control group for this process, and reclaim of what is charged to it. */
+/* Put this process in a memory control group of its own; reclaim memory charged to it. */
 bool cgroup_enter(void);
 void cgroup_leave(void);
-/* Scan the file lists, where lazyfree memory lives, too; nothing is swapped. */
+/* Reclaim from the file LRU lists, which lazyfree memory is on, too; swap nothing. */
 void reclaim_file(size_t bytes);
 void reclaim_all(size_t bytes);
 long long cgroup_stat(const char *name);
-/* Its files: the number after @key at the start of a line, and writing. */
+/* Read the number after @key at the start of a line of the group's @file; write the file. */
 long long cgroup_read(const char *file, const char *key);
 bool cgroup_write(const char *file, const char *text);
 
@@ -132,11 +124,11 @@ bool swap_is_on(void);
 bool swap_has_room(size_t bytes);
 
 /*
- * A filled and clean file of @len bytes on /mnt, cached in folios of @kib KiB (that
- * is the size it is written in); -1 where /mnt is not XFS.
+ * A clean file of @len bytes on /mnt, with fill()'s content, cached in folios of @kib KiB:
+ * XFS makes folios as large as the writes.  -1 if /mnt is not XFS.
  */
 int xfs_file(size_t len, unsigned char seed, unsigned long kib);
-/* The same, with a name to find it again by. */
+/* The same, at @path. */
 int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned long kib);
 void drop_caches(void);
 
@@ -146,10 +138,11 @@ int uffd_watch(void *mem, size_t len, __u64 features, __u64 mode);
 /* Write protection through userfaultfd; a protected write raises SIGBUS. */
 int uffd_open(void *mem, size_t len);
 bool uffd_protect(int uffd, void *mem, size_t len, bool on);
-/* Write @byte to @addr; false when that raised SIGBUS. */
+/* Read from @addr, or write @byte to it; false if that raised SIGBUS. */
+bool try_read(const char *addr);
 bool try_write(char *addr, unsigned char byte);
 
-/* The kernel log from now on. */
+/* Open the kernel log at its end; look for @text in what was logged since. */
 int kmsg_open(void);
 bool kmsg_has(int fd, const char *text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is mapped, as pagemap and kpageflags tell it: see workload.h. */
+/* What a range maps, read from pagemap and kpageflags: see workload.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void visit_entries(const void *start, size_t len, entry_fn *fn, void *arg
 
 struct folio_walk {
 	int kpageflags;
-	unsigned long folio_pages;	/* 0: any size will do */
+	unsigned long folio_pages;	/* 0: do not check the size */
 	bool *heads;			/* or NULL */
 	struct census census;
 };
@@ -119,11 +119,11 @@ void check_ptes(void)
 		"AnonHugePages:", "ShmemPmdMapped:", "FilePmdMapped:",
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		u64 kib = read_field(SMAPS_ROLLUP, kinds[i]);
 
 		if (kib)
-			fail("%s %llu kB: mapped by PMDs, not to be compared with PTEs", kinds[i],
+			fail("%s %llu kB: PMDs map memory that PTEs should map", kinds[i],
 			     (unsigned long long)kib);
 	}
 }
@@ -131,7 +131,7 @@ void check_ptes(void)
 static void count_entry(u64 entry, unsigned long index, void *arg)
 {
 	(void)index;
-	/* Bit 55 (soft-dirty) and bit 56 (exclusive) say nothing about a page being there. */
+	/* Bits 55 (soft-dirty) and 56 (exclusive) may be set without a page. */
 	if (entry & ~(3ULL << 55))
 		++*(unsigned long *)arg;
 }

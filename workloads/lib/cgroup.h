@@ -10,7 +10,7 @@
 #define CGROUP	"/sys/fs/cgroup/workload"
 #define RECLAIM_PATH	CGROUP "/memory.reclaim"
 
-/* Bytes charged: all, page cache, and what of it is mapped. */
+/* Bytes charged: all memory, the page cache, and its mapped part. */
 struct usage {
 	u64 current;
 	u64 file;
@@ -20,9 +20,9 @@ struct usage {
 void enter_cgroup(void);
 void leave_cgroup(void);
 struct usage read_usage(void);
-/* One memory.reclaim; false: there was less to reclaim. */
+/* Write @amount to memory.reclaim; false if the kernel found less to reclaim. */
 bool try_reclaim(const char *amount);
-/* Fail unless a figure fell by what was @asked for, give or take a twentieth. */
+/* Fail unless a figure fell by @asked, 5 % more or less. */
 void check_drop(const char *what, u64 before, u64 after, u64 asked);
 
 #endif /* CGROUP_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a program found, as the lab reads it: see workload.h. */
+/* The figures that a workload prints for the lab: see workload.h. */
 #include <stdio.h>
 #include <string.h>
 
-#include "mark.h"
+#include "../../include/mark.h"
 #include "workload.h"
 
 #ifndef UNMAP_STAT
@@ -21,7 +21,7 @@ static struct counters {
 	struct counter at[MAX_COUNTERS];
 } before, after;
 
-/* None at all in a kernel without mm/unmap. */
+/* A kernel without mm/unmap has no counters. */
 static void read_counters(struct counters *counters)
 {
 	FILE *file = fopen(UNMAP_STAT, "r");
@@ -45,8 +45,8 @@ void note_counters(bool end)
 
 void metric(const char *name, u64 value, const char *unit)
 {
-	/* What was counted last is what is reported: earlier passes are not. */
-	asm volatile(MARK_REPORT ::: "memory");
+	/* The profiler writes what it counted in the last stretch; earlier passes are dropped. */
+	MARK(MARK_REPORT);
 	printf("= %s %llu %s\n", name, (unsigned long long)value, unit);
 }
 

@@ -15,7 +15,7 @@ static void thp_set(const char *dir, const char *mode)
 	char path[300];
 
 	snprintf(path, sizeof(path), THP "%s/enabled", dir);
-	if (path_exists(path))	/* the smallest sizes exist for shmem alone */
+	if (path_exists(path))	/* some sizes exist for shmem only */
 		write_text(path, mode);
 }
 
@@ -86,7 +86,7 @@ void check_zero(const char *mem, size_t len)
 {
 	for (size_t i = 0; i < len; i += PAGE / 8)
 		if (mem[i])
-			fail("page %zu kept a byte that was freed", i / PAGE);
+			fail("page %zu does not read as zero", i / PAGE);
 }
 
 void need_memory(size_t len)
@@ -94,11 +94,11 @@ void need_memory(size_t len)
 	u64 available = read_field("/proc/meminfo", "MemAvailable:") * 1024;
 
 	if (available < len + 64 * MIB)
-		skip("%zu MiB of memory are not to be had: %llu MiB are available", len >> 20,
+		skip("the case needs %zu MiB of memory, %llu MiB are available", len >> 20,
 		     (unsigned long long)available >> 20);
 }
 
-/* Protecting one page of a huge folio and undoing it leaves the folio mapped by PTEs. */
+/* mprotect() of one page makes PTEs map the whole folio; undoing it does not revert that. */
 void split_mapping(char *mem, size_t len)
 {
 	for (size_t i = 0; i < len; i += 2 * MIB)

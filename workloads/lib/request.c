@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a program was asked for, and how it says that it cannot: see workload.h. */
+/* The command line, and failing or skipping with a message: see workload.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static unsigned long parse_mib(const char *text)
 	unsigned long mib = text ? strtoul(text, &end, 10) : 0;
 
 	if (!mib || *end || mib % 2 || mib > 1UL << 20)
-		fail("--mib wants an even number of MiB, not %s", text ? text : "nothing");
+		fail("--mib takes an even number of MiB, not %s", text ? text : "nothing");
 	return mib;
 }
 

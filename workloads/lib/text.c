@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The small text files of /proc and /sys: see workload.h. */
+/* Text files of /proc and /sys: see workload.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Children that prepare, wait, and then do what is measured: see workload.h. */
+/* Children that prepare, wait, and then do the measured work: see workload.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static int wait_child(pid_t pid, int options)
 	if (WIFSIGNALED(status))
 		fail("the child was killed by signal %d", WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status))
-		exit(WEXITSTATUS(status));	/* it said why */
+		exit(WEXITSTATUS(status));	/* the child has printed why */
 	return status;
 }
 
@@ -38,7 +38,7 @@ void release_child(pid_t pid)
 	kill(pid, SIGCONT);
 }
 
-void bury_child(pid_t pid)
+void reap_child(pid_t pid)
 {
 	wait_child(pid, 0);
 }

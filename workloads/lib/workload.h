@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every measured program shares.
+ * What all workloads share.
  *
  * A workload is called as "NAME CASE [--full] [--mib N]".  It brings the machine to
  * a defined state, prepares, verifies what it prepared, measures one call,
  * verifies what the call did, and only then prints "= METRIC VALUE UNIT" lines.
- * It ends with 0 when all of that held, 4 when the machine lacks something, 1 with
- * one sentence when a check failed or nobody could have meant what was asked.
+ * Exit status: 0 all checks passed; 4 the machine lacks something that the case needs;
+ * 1 a check failed or the arguments make no sense, with one sentence that says why.
  *
  * Under "-icount shift=0" the monotonic clock advances one nanosecond per
  * instruction, so the difference of two readings is an instruction count.
@@ -19,34 +19,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-typedef uint64_t u64;
+#include "../../include/base.h"
 
-#ifndef __noreturn
-#define __noreturn	__attribute__((__noreturn__))
-#endif
-#ifndef __printf
-#define __printf(a, b)	__attribute__((__format__(printf, a, b)))
-#endif
-
-#define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
-
-#define BIT(nr)		(1UL << (nr))
-#define BIT_ULL(nr)	(1ULL << (nr))
-
-#define PAGE	4096UL
-#define MIB	BIT(20)
-#define GIB	BIT(30)
-
-#define THP	"/sys/kernel/mm/transparent_hugepage/"
-
-/* What was asked for: the case, and the thread's full size or one of the user's own. */
+/* The command line: the case, and a size other than the usual one. */
 struct request {
 	const char *name;
-	bool full;
+	bool full;		/* --full: the size that the case's full run has */
 	unsigned long mib;	/* 0: not given */
 };
 
-/* What lies behind the present entries of a range: pages, and the folios they start. */
+/* The pages that a range's present entries map, and how many of them are a folio's first. */
 struct census {
 	unsigned long pages;
 	unsigned long folios;
@@ -55,45 +37,52 @@ struct census {
 __noreturn __printf(1, 2) void fail(const char *fmt, ...);
 __noreturn __printf(1, 2) void skip(const char *fmt, ...);
 
-/* --mib is known to those whose @usage shows it. */
+/* Parse the command line.  --mib is accepted if @usage mentions it. */
 struct request parse_request(int argc, char **argv, const char *usage);
-/* The bytes to work on: --mib, or else what is usual, or full. */
+/* The bytes to work on: --mib if it was given, @full under --full, or else @usual. */
 size_t wanted_size(const struct request *req, size_t usual, size_t full);
 
-/* The same state of the page allocator, whatever ran before.  Large folios are off afterwards. */
+/*
+ * Bring the page allocator to the same state, whatever ran before.  Large folios are
+ * switched off afterwards.
+ */
 void settle(void);
 
-/* Instructions from measure_begin() to measure_end(), which gets what the former gave. */
+/*
+ * The measured stretch lies between these two calls.  measure_end() takes what
+ * measure_begin() returned, and returns the instructions in between.
+ */
 u64 measure_begin(void);
 u64 measure_end(u64 start);
 /* The clock that both read. */
 u64 clock_now(void);
-/* Instructions that this process was on a CPU for, in all its threads, waiting left out. */
+/* CPU time of this process, all threads added up; time that it waits is not counted. */
 u64 cpu_time(void);
-/* Page faults of this process so far, and in the stretch last measured. */
+/* Page faults of this process so far, and in the last measured stretch. */
 unsigned long count_faults(void);
 unsigned long measured_faults(void);
 
 /*
- * How every program ends: the two figures that all have, and each counter of
+ * Print the two figures that all programs have, and each counter of
  * /sys/kernel/mm/unmap/stat that the last measured stretch changed.
  */
 void report(u64 instructions, u64 pages);
-/* "= NAME VALUE UNIT": one figure more. */
+/* Print another figure, as "= NAME VALUE UNIT". */
 void metric(const char *name, u64 value, const char *unit);
-/* "~ SERIES X Y": one point of a curve. */
+/* Print a point of a curve, as "~ SERIES X Y". */
 void point(const char *series, u64 x, u64 y);
-/* Swathe's counters as the stretch begins, and as it ends. */
+/* Read the counters of mm/unmap at the start (@end is false) or the end of the stretch. */
 void note_counters(bool end);
 
 /*
- * A child that prepares, waits to be let go, and then does what is measured: what
- * fork() gave is handed to these.  One that ends otherwise than with 0 ends its parent too.
+ * A child prepares, calls child_prepared() to wait for its parent, and then does what is
+ * measured.  The parent passes fork()'s result to the other three, in this order.  If the
+ * child fails, so does the parent.
  */
 void child_prepared(void);
 void await_child(pid_t pid);
 void release_child(pid_t pid);
-void bury_child(pid_t pid);
+void reap_child(pid_t pid);
 
 bool path_exists(const char *path);
 void write_text(const char *path, const char *text);
@@ -101,11 +90,11 @@ u64 read_number(const char *path);
 /* The number after @key at the start of a line, 0 if there is no such line. */
 u64 read_field(const char *path, const char *key);
 
-/* Anonymous folios of exactly @kib KiB from now on (4: no large ones). */
+/* Make the kernel allocate anonymous folios of @kib KiB only (4: no large folios). */
 void thp_only(unsigned long kib);
 u64 thp_stat(unsigned long kib, const char *name);
 
-/* The folio size in KiB that a case such as 64K asks for. */
+/* The folio size in KiB that a case's name, such as 64K, stands for. */
 unsigned long parse_folio(const char *text);
 
 /* An anonymous private range of @len bytes, aligned to 2 MiB. */
@@ -113,21 +102,21 @@ char *map_anon(size_t len);
 /* Call madvise() or fail, naming the advice. */
 #define advise(mem, len, advice)	__advise(mem, len, advice, #advice)
 void __advise(void *mem, size_t len, int advice, const char *name);
-/* Fail unless the range reads as zero, eight places a page. */
+/* Fail unless the range reads as zero, in eight places of each page. */
 void check_zero(const char *mem, size_t len);
-/* Skip unless so much memory can be had. */
+/* Skip unless @len bytes of memory are available. */
 void need_memory(size_t len);
-/* Have what huge folios the range has mapped by PTEs. */
+/* Make PTEs map the range's folios, 2 MiB folios too. */
 void split_mapping(char *mem, size_t len);
 
-/* Fail if a PMD maps any memory of this process: kernels differ in when one does. */
+/* Fail if a PMD maps memory of this process: kernels differ in when they map by PMD. */
 void check_ptes(void);
 struct census take_census(const void *start, size_t len);
-/* The same, and for each page whether it starts a folio. */
+/* The same; @heads tells of each page whether it is a folio's first. */
 struct census map_folios(const void *start, size_t len, bool *heads);
 /* Fail unless the range is mapped by aligned folios of exactly @kib KiB. */
 void check_folios(const void *start, size_t len, unsigned long kib);
-/* Pages of the range with an entry of any kind: present, swapped or marked. */
+/* Pages of the range whose entry is not empty: present, swapped or a marker. */
 unsigned long count_entries(const void *start, size_t len);
 
 #endif /* WORKLOAD_H */

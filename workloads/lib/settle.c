@@ -2,13 +2,13 @@
 /*
  * The state of the page allocator that every measurement starts from.
  *
- * What was freed last lies in per-CPU lists, up to 120 MiB of it, and is given
- * back to the buddy allocator, at 220 instructions a page, when a later
- * program frees pages of another size: 29.5 M instead of 23.0 M instructions
- * for zap 16K after zap 4K.  An idle machine shrinks the lists second by
- * second (vmstat's periodic work).  Do the same at once, until the lists are
- * as short as they get.  What little is left then goes with 16 MiB of folios of
- * four pages: heavy freeing of those is the one thing that empties the lists.
+ * Per-CPU lists hold the pages that were freed last, up to 120 MiB.  A later program
+ * that frees pages of another size drains them to the buddy allocator, at 220
+ * instructions a page: zap 16K takes 29.5 M instead of 23.0 M instructions after zap 4K.
+ * On an idle machine vmstat's periodic work shrinks the lists every second.
+ * shrink_lists() has the same work done at once, until the lists are as short as it
+ * makes them.  wash_lists() then frees 16 MiB in folios of four pages, which empties
+ * what remains.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 #include "workload.h"
 
-#define REFRESHES	200	/* each takes an eighth of the lists' limit away */
+#define REFRESHES	200	/* each lowers the lists' limit by an eighth */
 #define WASHED		(16 * MIB)
 
 static void shrink_lists(void)

@@ -3,10 +3,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "mark.h"
+#include "../../include/mark.h"
 #include "workload.h"
 
-/* Of the last stretch, or before the one that is on. */
+/* In the last stretch; while a stretch is measured, those before it. */
 static unsigned long faults;
 
 static u64 read_clock(clockid_t clock)
@@ -29,13 +29,13 @@ u64 measure_begin(void)
 	note_counters(false);
 	faults = count_faults();
 	start = clock_now();
-	asm volatile(MARK_BEGIN ::: "memory");
+	MARK(MARK_BEGIN);
 	return start;
 }
 
 u64 measure_end(u64 start)
 {
-	asm volatile(MARK_END ::: "memory");
+	MARK(MARK_END);
 	start = clock_now() - start;
 	faults = count_faults() - faults;
 	note_counters(true);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A process whose threads hold its mmap lock: see kept.h. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "kept.h"
+
+/* Two threads: one holds the mmap lock for writing, the other one waits for it. */
+
+#define BUSY_LEN	(128 * MIB)
+
+static struct {
+	pthread_t threads[2];
+	char *mem;
+	bool stop;
+} busy;
+
+static void *keep_lock(void *arg)
+{
+	int prot = PROT_READ;
+
+	while (!READ_ONCE(busy.stop)) {
+		mprotect(busy.mem, BUSY_LEN, prot);
+		prot ^= PROT_WRITE;
+	}
+	return NULL;
+}
+
+static bool busy_begin(void)
+{
+	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
+	busy.mem = map_tables(BUSY_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	busy.stop = false;
+	CHECK(busy.mem != MAP_FAILED);
+	/* Reading maps the zero page, which takes no memory. */
+	for (size_t at = 0; at < BUSY_LEN; at += PAGE)
+		READ_ONCE(busy.mem[at]);
+	return true;
+}
+
+bool busy_go(void)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, NULL));
+	return true;
+}
+
+void busy_end(void)
+{
+	WRITE_ONCE(busy.stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(busy.threads[i], NULL);
+}
+
+bool crowd_make(struct crowd *crowd)
+{
+	int flags = crowd->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+
+	CHECK(busy_begin());
+	crowd->mem = map_tables(LEN, flags, crowd->fd);
+	CHECK(crowd->mem != MAP_FAILED);
+	/* Allocate the upper levels first; they stay. */
+	WRITE_ONCE(crowd->mem[0], 1);
+	crowd->empty = tables_of(getpid()) - 1;
+	fill_tables(crowd->mem, LEN);
+	CHECK(tables_of(getpid()) >= crowd->empty + NR_TABLES);
+	return true;
+}
+
+void crowd_job(struct child *child, void *arg)
+{
+	struct crowd *crowd = arg;
+	bool done = crowd_make(crowd);
+
+	if (done && crowd->fd < 0)
+		done = !madvise(crowd->mem, LEN, MADV_FREE);
+	done = done && busy_go();
+	if (!done)
+		_exit(1);
+	usleep(100000);
+	child_done(child);
+	/* Other processes have emptied the tables meanwhile. */
+	busy_end();
+	if (!fall_to(getpid(), crowd->empty + SLACK))
+		_exit(1);
+	child_done(child);
+}

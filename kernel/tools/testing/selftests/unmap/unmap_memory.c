@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory and its content, files on XFS, extra references: see unmap_util.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "unmap_util.h"
+
+#define XFS_MAGIC	0x58465342
+
+/* Memory. */
+
+char *map_aligned(size_t len, int prot, int flags, int fd)
+{
+	char *raw = mmap(NULL, len + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mem;
+
+	if (raw == MAP_FAILED)
+		return MAP_FAILED;
+	mem = (char *)(((uintptr_t)raw + PMD - 1) & ~(PMD - 1));
+	if (mem > raw)
+		munmap(raw, mem - raw);
+	munmap(mem + len, PMD - (mem - raw));
+	return mmap(mem, len, prot, flags | MAP_FIXED, fd, 0);
+}
+
+/* Never zero, and different from one page to the next. */
+unsigned char fill_byte(size_t page, unsigned char seed)
+{
+	return (page * 7 + seed) % 251 + 1;
+}
+
+void fill(char *mem, size_t len, unsigned char seed)
+{
+	for (size_t i = 0; i < len / PAGE; i++)
+		memset(mem + i * PAGE, fill_byte(i, seed), PAGE);
+}
+
+bool page_is(const char *page, unsigned char byte)
+{
+	return page[0] == (char)byte && !memcmp(page, page + 1, PAGE - 1);
+}
+
+long count_wrong(const char *mem, size_t len, unsigned char seed)
+{
+	long wrong = 0;
+
+	for (size_t i = 0; i < len / PAGE; i++)
+		wrong += !page_is(mem + i * PAGE, fill_byte(i, seed));
+	return wrong;
+}
+
+long count_not_zero(const char *mem, size_t len)
+{
+	long wrong = 0;
+
+	for (size_t i = 0; i < len / PAGE; i++)
+		wrong += !page_is(mem + i * PAGE, 0);
+	return wrong;
+}
+
+/* Files on XFS. */
+
+static bool write_file(int fd, size_t len, unsigned char seed, size_t chunk)
+{
+	char *data = malloc(len);
+	bool done = data;
+
+	if (data)
+		fill(data, len, seed);
+	for (size_t at = 0; done && at < len; at += chunk)
+		done = pwrite(fd, data + at, chunk, at) == (ssize_t)chunk;
+	free(data);
+	return done && !fsync(fd);
+}
+
+static bool has_xfs(void)
+{
+	struct statfs fs;
+
+	return !statfs("/mnt", &fs) && fs.f_type == XFS_MAGIC;
+}
+
+static int filled(int fd, size_t len, unsigned char seed, unsigned long kib)
+{
+	if (fd < 0)
+		return -1;
+	/* One extent: a write, and its last folio, would end where XFS's reservation ends. */
+	if (!posix_fallocate(fd, 0, len) && write_file(fd, len, seed, kib * KIB))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int xfs_file(size_t len, unsigned char seed, unsigned long kib)
+{
+	char path[] = "/mnt/unmap-XXXXXX";
+	int fd = has_xfs() ? mkstemp(path) : -1;
+
+	if (fd >= 0)
+		unlink(path);
+	return filled(fd, len, seed, kib);
+}
+
+int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned long kib)
+{
+	int fd = has_xfs() ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+
+	return filled(fd, len, seed, kib);
+}
+
+void drop_caches(void)
+{
+	write_text("/proc/sys/vm/drop_caches", "1");
+}
+
+/* Extra references: vmsplice() puts pages in a pipe without copying them. */
+
+bool pin_open(struct pin *pin)
+{
+	if (pipe2(pin->fds, O_NONBLOCK))
+		return false;
+	fcntl(pin->fds[1], F_SETPIPE_SZ, MIB);
+	return true;
+}
+
+bool pin_page(struct pin *pin, const void *addr)
+{
+	struct iovec iov = { .iov_base = (void *)addr, .iov_len = PAGE };
+
+	return vmsplice(pin->fds[1], &iov, 1, 0) == (ssize_t)PAGE;
+}
+
+void unpin(struct pin *pin)
+{
+	close(pin->fds[0]);
+	close(pin->fds[1]);
+}
+
+/* Swap. */
+
+bool swap_has_room(size_t bytes)
+{
+	return read_field("/proc/meminfo", "SwapFree:") * 1024 >= (long long)bytes;
+}
+
+bool swap_is_on(void)
+{
+	return swap_has_room(32 * MIB);
+}

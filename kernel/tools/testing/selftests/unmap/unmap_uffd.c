@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Userfaultfd, and access that may raise SIGBUS: see unmap_util.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unmap_util.h"
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY	1
+#endif
+
+int uffd_watch(void *mem, size_t len, __u64 features, __u64 mode)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
+	struct uffdio_register reg = {
+		.range = { .start = (uintptr_t)mem, .len = len },
+		.mode = mode,
+	};
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (uffd < 0)
+		return -1;
+	if (!ioctl(uffd, UFFDIO_API, &api) && !ioctl(uffd, UFFDIO_REGISTER, &reg))
+		return uffd;
+	close(uffd);
+	return -1;
+}
+
+int uffd_open(void *mem, size_t len)
+{
+	return uffd_watch(mem, len, UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP |
+			  UFFD_FEATURE_WP_HUGETLBFS_SHMEM, UFFDIO_REGISTER_MODE_WP);
+}
+
+bool uffd_protect(int uffd, void *mem, size_t len, bool on)
+{
+	struct uffdio_writeprotect wp = {
+		.range = { .start = (uintptr_t)mem, .len = len },
+		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+	};
+
+	return !ioctl(uffd, UFFDIO_WRITEPROTECT, &wp);
+}
+
+/* Access that may raise SIGBUS. */
+
+static sigjmp_buf on_sigbus;
+
+static void catch_sigbus(int sig)
+{
+	(void)sig;
+	siglongjmp(on_sigbus, 1);
+}
+
+static bool try_access(char *addr, bool write, unsigned char byte)
+{
+	static struct sigaction before;
+	static bool done;
+	struct sigaction catch = { .sa_handler = catch_sigbus };
+
+	done = false;
+	sigaction(SIGBUS, &catch, &before);
+	if (!sigsetjmp(on_sigbus, 1)) {
+		if (write)
+			WRITE_ONCE(*addr, byte);
+		else
+			READ_ONCE(*addr);
+		WRITE_ONCE(done, true);
+	}
+	sigaction(SIGBUS, &before, NULL);
+	return READ_ONCE(done);
+}
+
+bool try_write(char *addr, unsigned char byte)
+{
+	return try_access(addr, true, byte);
+}
+
+bool try_read(const char *addr)
+{
+	return try_access((char *)addr, false, 0);
+}
