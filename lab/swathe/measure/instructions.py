@@ -223,8 +223,7 @@ def guest_lines(
 
 def save(result: BenchResult, wanted: Path | None) -> Path:
     """Keep every result below build/, and write the file that was asked for."""
-    parts = ("rows", "series", "environment")
-    data = {name: getattr(result, name) for name in parts}
+    data = {"rows": result.rows, "series": result.series, "environment": result.environment}
     if wanted:
         results.write_json(wanted, data)
     return results.write_json(results.HERE / f"{results.stamped('bench')}.json", data)
