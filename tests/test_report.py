@@ -152,6 +152,13 @@ def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
     assert [r.case for r in found.rows] == [*usual, *(f"{case} --full" for case in usual)]
 
 
+def test_figures_are_chosen_in_the_order_of_their_rows() -> None:
+    """Not in that of a set, which is another in every process."""
+    cases = ["4K", "2048K", "64K", "16K", "exit-4K", "1024K", "128K", "sparse-4K"]
+    one = run("2026-01-01", *(row("stock", 1, case) for case in cases))
+    assert [case for _, case, _ in figures.choose([one])] == cases
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -203,7 +203,9 @@ def choose(runs: Sequence[Run]) -> dict[tuple[str, str, str], int]:
     Stock and swathe stay together, for one boot measured them. Other kernels'
     columns are taken from an older run where the newest has none.
     """
-    has = [{(row.bench, row.case, row.config) for row in run.rows} for run in runs]
+    has = [
+        dict.fromkeys((row.bench, row.case, row.config) for row in run.rows).keys() for run in runs
+    ]
     chosen: dict[tuple[str, str, str], int] = {}
     for key in dict.fromkeys(key for keys in has for key in keys):
         pair = {(*key[:2], config) for config in SWITCHED} if key[2] in SWITCHED else {key}
