@@ -14,6 +14,7 @@ import pytest
 os.environ["SWATHE_BUILD"] = tempfile.mkdtemp(prefix="swathe-tests.")
 atexit.register(shutil.rmtree, os.environ["SWATHE_BUILD"], ignore_errors=True)
 
+from swathe.guest import initramfs, vm  # noqa: E402
 from swathe.kernel.arch import X86_64  # noqa: E402
 from swathe.kernel.build import BuiltKernel  # noqa: E402
 
@@ -40,6 +41,28 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str]
         return path
 
     return make
+
+
+PORTS = """
+for word; do
+	case $word in
+	file,id=verdict,path=*) verdict=${word#*path=} ;;
+	file,id=out,path=*) out=${word#*path=} ;;
+	*,file=*disk.img) disk=${word#*file=} ;;
+	file:*) console=${word#file:} ;;
+	esac
+done
+"""
+
+
+@pytest.fixture
+def qemu(
+    fake: Callable[[str, str], Path], kernel: BuiltKernel, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Path]:
+    """In QEMU's place, shell that knows where $out, $verdict, $console and $disk are."""
+    monkeypatch.setattr(vm, "make_disk", lambda path, size: path.write_text("new\n"))
+    monkeypatch.setattr(initramfs, "make", lambda *_: kernel.out / "initramfs")
+    return lambda body: fake(kernel.target.qemu, PORTS + body)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -152,6 +152,13 @@ def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
     assert [r.case for r in found.rows] == [*usual, *(f"{case} --full" for case in usual)]
 
 
+def test_figures_are_chosen_in_the_order_of_their_rows() -> None:
+    """Not in that of a set, which is another in every process."""
+    cases = ["4K", "2048K", "64K", "16K", "exit-4K", "1024K", "128K", "sparse-4K"]
+    one = run("2026-01-01", *(row("stock", 1, case) for case in cases))
+    assert [case for _, case, _ in figures.choose([one])] == cases
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -159,11 +166,14 @@ def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
         ("{}", "no figures"),
         ("{", "not JSON"),
         ('{"rows": [{"bench": "zap"}]}', "missing"),
-        ('{"rows": [3]}', "not built like"),
-        ('{"bench": "zap", "configs": {}}', "'case' is missing"),
-        (json.dumps({"rows": [{**row("stock", 1).as_json(), "value": "1"}]}), "'1'"),
+        ('{"rows": [3]}', "Expected `object`, got `int`"),
+        ('{"bench": "zap", "configs": {}}', "missing required field `case`"),
+        (
+            json.dumps({"rows": [{**asdict(row("stock", 1)), "value": "1"}]}),
+            "got `str` - at `$.rows[0].value`",
+        ),
         (json.dumps({"rows": [], "series": [
-            {"bench": "b", "case": "c", "config": "d", "series": "e", "points": [1]}]}), "point"),
+            {"bench": "b", "case": "c", "config": "d", "series": "e", "points": [1]}]}), "points"),
     ],
 )  # fmt: skip
 def test_what_is_no_figures_is_told_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -312,7 +322,7 @@ def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
     assert list(tables.branches(profile_of(recorded))) == []
     data = json.loads(RECORDED[1].read_text())
     total = data["configs"]["stock"]["total"]["instructions"]
-    data["configs"]["stock"]["tree"] = [[["a"], total / 4], [["a", "b"], total / 8]]
+    data["configs"]["stock"]["tree"] = [[["a"], total // 4], [["a", "b"], total // 8]]
     (profile,) = figures.parse(data, "")
     assert isinstance(profile, Profile)
     ((title, lines),) = tables.branches(profile)

@@ -3,7 +3,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +88,7 @@ POINTS = """\
 def test_series_are_of_the_last_repeat_and_no_metrics() -> None:
     found = sections.parse("".join(POINTS.format(repeat=n, last=n) for n in (0, 1, 2)))
     assert [row.metric for row in rows.summarise(rows.collect(found))] == ["instructions"]
-    assert [one.as_json() for one in rows.series(found)] == [
+    assert [asdict(one) for one in rows.series(found)] == [
         {
             "bench": "ptetables",
             "case": "dontneed-2M",

@@ -20,7 +20,7 @@ from swathe.kernel.mutants import Mutant
 HEAD = "@ guest memx\nTAP version 13\n1..1\n# seed 1\n"
 MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
 MUTANT = Mutant("rss", ("run.h",), "law 4: a run counts as one page", "memx", "")
-ABOUT = {"kernel": "6.12.1", "swathe": "abc"}
+ABOUT = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
 
 
 def watched(text: str) -> broken.Watch:
@@ -96,13 +96,12 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
         assert stop.is_set()
         raise vm.Stopped("stopped")
 
-    about = environment.Environment("6.12.1", "0", "q", "c", 2, "4G", "x", "today", "abc")
     monkeypatch.setattr(results, "HERE", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
     monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
     monkeypatch.setattr(mutants, "load", lambda: [MUTANT, replace(MUTANT, name="flush")])
     monkeypatch.setattr(vm, "boot", boot)
-    monkeypatch.setattr(environment, "look", lambda *args: about)
+    monkeypatch.setattr(environment, "look", lambda *args: ABOUT)
     tests = seeded.run(build.KernelRequest(flavor="debug"), 7, 2)
     assert [test.verdict for test in tests] == [Verdict.PASSED] * 3
     assert booted == {"broken-none": [], "broken-rss": ["rss"], "broken-flush": ["flush"]}
@@ -119,7 +118,7 @@ def test_a_section_replaces_the_one_of_its_name_only(
         section = proof.ResultTable(
             name, f"title {name}", ABOUT, ("what",), ((cell,),), ("a note",)
         )
-        path = proof.record("6.12.1", section)
+        path = proof.record(section)
     text = path.read_text()
     assert "| new |" in text
     assert "| other |" in text

@@ -9,35 +9,22 @@ from pathlib import Path
 import pytest
 
 from swathe.base.errors import CheckFailed, EnvironmentLacks, VmLost
-from swathe.guest import initramfs, sections, session, vm
+from swathe.guest import sections, session, vm
 from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
 from swathe.kernel.build import BuiltKernel
 
-PORTS = """
-for word; do
-	case $word in
-	file,id=verdict,path=*) verdict=${word#*path=} ;;
-	file,id=out,path=*) out=${word#*path=} ;;
-	file:*) console=${word#file:} ;;
-	esac
-done
-"""
 Run = Callable[..., Transcript]
 
 
 @pytest.fixture
-def run(
-    fake: Callable[[str, str], Path], kernel: BuiltKernel, monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def run(qemu: Callable[[str], Path], kernel: BuiltKernel) -> Run:
     """What a machine leaves that does what a few lines of shell say."""
-    monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
-    monkeypatch.setattr(initramfs, "make", lambda *_: kernel.out / "initramfs")
 
     def run(
         body: str, on_text: vm.OnText = sections.ignore, stop: vm.Signal | None = None
     ) -> Transcript:
-        fake(kernel.target.qemu, PORTS + body)
+        qemu(body)
         return session.run(
             vm.Machine(kernel, timeout=5), session.job(["true"], {}), "x", on_text, stop
         )

@@ -19,16 +19,6 @@ from swathe.cli import stress
 from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import arch, build
 
-PORTS = """
-for word; do
-	case $word in
-	file,id=verdict,path=*) verdict=${word#*path=} ;;
-	file,id=out,path=*) out=${word#*path=} ;;
-	*,file=*disk.img) disk=${word#*file=} ;;
-	file:*) console=${word#file:} ;;
-	esac
-done
-"""
 CUT = powercuts.Cut(1, 5, 4)
 NAMES = (
     *("AnonPages", "Mapped", "Shmem", "PageTables", "SUnreclaim", "KernelStack", "Mlocked"),
@@ -82,23 +72,22 @@ def test_the_line_at_which_the_power_goes() -> None:
 @pytest.fixture
 def cut(
     fake: Callable[[str, str], Path],
+    qemu: Callable[[str], Path],
     kernel: build.BuiltKernel,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[str, str, str], Test]:
     """A cut with shell scripts for both guests and for xfs_repair."""
-    monkeypatch.setattr(vm, "make_disk", lambda path, size: path.write_text("new\n"))
     given: list[str] = []
 
     def make(job: initramfs.Job, _: build.BuiltKernel) -> Path:
         given.append(job.texts.get(powercuts.LIST, ""))
-        return tmp_path / "initramfs"
+        return kernel.out / "initramfs"
 
     monkeypatch.setattr(initramfs, "make", make)
 
     def run(write: str, check: str, repair: str) -> Test:
         second = f'grep -q written "$disk" && {{ {check}; exit; }}'
-        fake(arch.X86_64.qemu, f'{PORTS}{second}; echo written >>"$disk"; {write}')
+        qemu(f'{second}; echo written >>"$disk"; {write}')
         fake("xfs_repair", repair)
         machine = vm.Machine(kernel, timeout=10, exact=False)
         test = powercuts.cut_once(machine, Path("powercut"), CUT)

@@ -116,6 +116,16 @@ def test_commands_are_no_libraries() -> None:
     assert importers == []
 
 
+def test_guests_are_booted_in_one_place() -> None:
+    booting = {
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "vm.boot"
+    }
+    assert booting == {"swathe.guest.session"}
+
+
 def test_files_beside_modules_are_packed() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     endings = {path.suffix for path in (LAB / "swathe").rglob("*") if path.is_file()}

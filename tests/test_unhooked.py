@@ -59,7 +59,7 @@ def test_what_counts(
     monkeypatch.setattr(hooks, "load", lambda: [changed(HOOK, missed=missed)])
     monkeypatch.setattr(selftests, "compile_tests", lambda _: {"tables": tmp_path / "tables"})
     monkeypatch.setattr(broken, "attempt", lambda *_: finding)
-    monkeypatch.setattr(unhooked, "record", lambda *_: None)
+    monkeypatch.setattr(broken, "record", lambda *_: None)
     tests = unhooked.run(build.KernelRequest(flavor="debug"), 2)
     assert [(test.name, test.verdict) for test in tests] == [("unhooked a__b__c", verdict)]
     assert made[-1] == ""
@@ -68,12 +68,9 @@ def test_what_counts(
 
 def test_the_table_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[proof.ResultTable] = []
-    monkeypatch.setattr(proof, "record", lambda _, section: kept.append(section))
-    monkeypatch.setattr(environment, "look", lambda *_: Environment())
-    unhooked.record(build.BuiltKernel(ABOUT, Path(), Path(), Path(), "0", arch.X86_64), 2, [FOUND])
+    monkeypatch.setattr(proof, "record", kept.append)
+    monkeypatch.setattr(environment, "look", lambda *_: None)
+    built = build.BuiltKernel(ABOUT, Path(), Path(), Path(), "0", arch.X86_64)
+    broken.record(built, 2, "unhooked", "title", ("hook", "missed by"), [FOUND])
+    assert kept[0].header == ("hook", "missed by", "seconds", "what it said")
     assert kept[0].rows == (("a__b__c", "tables -t moves", "3", "not ok 1 tables.moves"),)
-
-
-class Environment:
-    def as_json(self) -> dict[str, str]:
-        return {}

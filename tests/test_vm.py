@@ -11,31 +11,17 @@ import pytest
 
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.guest import initramfs, vm
-from swathe.kernel.arch import X86_64
 from swathe.kernel.build import BuiltKernel
 
-PORTS = """
-for word; do
-	case $word in
-	file,id=verdict,path=*) verdict=${word#*path=} ;;
-	file,id=out,path=*) out=${word#*path=} ;;
-	file:*) console=${word#file:} ;;
-	esac
-done
-"""
 Boot = Callable[..., tuple[vm.Exit, str]]
 
 
 @pytest.fixture
-def boot(
-    fake: Callable[[str, str], Path], kernel: BuiltKernel, monkeypatch: pytest.MonkeyPatch
-) -> Boot:
+def boot(qemu: Callable[[str], Path], kernel: BuiltKernel) -> Boot:
     """Boot a machine that does what a few lines of shell say."""
-    monkeypatch.setattr(vm, "make_disk", lambda path, size: None)
-    monkeypatch.setattr(initramfs, "make", lambda *_: kernel.out / "initramfs")
 
     def run(body: str, timeout: float = 10) -> tuple[vm.Exit, str]:
-        fake(X86_64.qemu, PORTS + body)
+        qemu(body)
         machine = vm.Machine(kernel, timeout=timeout)
         text: list[str] = []
         verdict = vm.boot(machine, initramfs.Job(["/bin/x"]), "fake", text.append)

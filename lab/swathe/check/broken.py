@@ -8,13 +8,13 @@ machine while it runs; the guest is stopped then.
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import ui
-from swathe.check import selftests
-from swathe.guest import initramfs, sections, session, vm
+from swathe.check import proof, selftests
+from swathe.guest import environment, initramfs, sections, session, vm
 from swathe.kernel import build
 
 KUNIT = "kunit"
@@ -112,3 +112,14 @@ def conclude(way: str, by: str, watch: Watch, lost: str) -> Finding:
         return Finding(way, by, seconds, "within" not in lost, lost)
     status = reports[-1].status
     return Finding(way, by, seconds, bool(status), f"status {status}" if status else "nothing")
+
+
+def record(
+    built: build.BuiltKernel, cpus: int, name: str, title: str, about: tuple[str, str],
+    findings: Iterable[Finding],
+) -> None:  # fmt: skip
+    """Keep what was found, and by whom."""
+    rows = tuple((f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings)
+    where = environment.look(built, cpus, vm.Machine.memory)
+    header = (*about, "seconds", "what it said")
+    proof.record(proof.ResultTable(name, title, where, header, rows))

@@ -105,12 +105,10 @@ def record(built: build.BuiltKernel, request: PowercutRequest, tests: list[Test]
     rows = tuple(
         (test.name.removeprefix("powercut: "), test.verdict.value, test.detail) for test in tests
     )
-    about = environment.look(built, request.cpus, vm.Machine.memory).as_json()
+    about = environment.look(built, request.cpus, vm.Machine.memory)
     header = ("cut", "result", "what was seen")
-    section = proof.ResultTable(
-        f"powercut{broken}", f"`./swathe powercut {options}`", about, header, rows
-    )
-    proof.record(built.version, section)
+    title = f"`./swathe powercut {options}`"
+    proof.record(proof.ResultTable(f"powercut{broken}", title, about, header, rows))
 
 
 def compile_guest(built: build.BuiltKernel) -> Path:

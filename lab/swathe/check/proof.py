@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from swathe.base import results
+from swathe.guest.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -15,14 +15,16 @@ class ResultTable:
 
     name: str
     title: str
-    environment: Mapping[str, Any]
+    environment: Environment
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
 
-def record(version: str, section: ResultTable) -> Path:
+def record(section: ResultTable) -> Path:
     """Take the section in, in place of the one of that name; the Markdown's path."""
+
+    version = section.environment.kernel
 
     def make(before: dict[str, ResultTable] | None) -> tuple[dict[str, ResultTable], str]:
         kept = {**(before or {}), section.name: section}
@@ -39,11 +41,7 @@ def render(version: str, kept: Mapping[str, ResultTable]) -> str:
 
 def render_section(section: ResultTable) -> str:
     about = section.environment
-    what = ", ".join(
-        str(about[key])
-        for key in ("kernel", "config_hash", "qemu", "swathe", "date")
-        if key in about
-    )
+    what = ", ".join((about.kernel, about.config_hash, about.qemu, about.swathe, about.date))
     notes = "".join(f"\n- {note}" for note in section.notes)
     head = f"## {section.title}\n\n{what}.\n\n{results.table(section.header, section.rows)}\n"
     return f"{head}{notes}\n" if notes else head

@@ -5,7 +5,7 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from swathe.base import results, ui, verdicts
@@ -211,16 +211,12 @@ def table(outcomes: list[StepOutcome]) -> str:
 def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
     """Both forms below build/results, and into what was proved; the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
-    data = {
-        "seed": request.seed,
-        "environment": about.as_json(),
-        "steps": [asdict(outcome) for outcome in outcomes],
-    }
+    data = {"seed": request.seed, "environment": about, "steps": outcomes}
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
     section = proof.ResultTable(
         "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
-        about.as_json(), HEADER, tuple(rows(outcomes)), failures,
+        about, HEADER, tuple(rows(outcomes)), failures,
     )  # fmt: skip
-    proof.record(built.version, section)
+    proof.record(section)
     text = proof.render_section(section)
     return results.write_both(results.HERE, results.stamped("stress"), data, text)

@@ -6,13 +6,11 @@ processors. memx looks for them, or the test that the series names. First of all
 nothing in a kernel that is not broken.
 """
 
-from collections.abc import Sequence
-
 from swathe.base import parallel, ui
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import broken, proof, selftests
+from swathe.check import broken, selftests
 from swathe.check.broken import Finding
-from swathe.guest import environment, vm
+from swathe.guest import vm
 from swathe.kernel import build, mutants
 
 NONE = "none"
@@ -42,7 +40,8 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
 
     ways = [(NONE, MEMX), *((mutant.name, mutant.found_by) for mutant in mutants.load())]
     findings = parallel.run([task(*way) for way in ways], parallel.processors())
-    record(built, seed, cpus, findings)
+    title = f"Kernels broken on purpose (`./swathe test seeded`), seed {seed}"
+    broken.record(built, cpus, "seeded", title, ("way", "found by"), findings)
     return [judge(finding) for finding in findings]
 
 
@@ -51,15 +50,3 @@ def judge(finding: Finding) -> Test:
     good = finding.said == "nothing" if finding.way == NONE else finding.found
     verdict = Verdict.PASSED if good else Verdict.FAILED
     return Test(f"seeded {finding.way}", verdict, finding.said)
-
-
-def record(built: build.BuiltKernel, seed: int, cpus: int, findings: Sequence[Finding]) -> None:
-    rows = [(f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings]
-    proof.record(
-        built.version,
-        proof.ResultTable(
-            "seeded", f"Kernels broken on purpose (`./swathe test seeded`), seed {seed}",
-            environment.look(built, cpus, vm.Machine.memory).as_json(),
-            ("way", "found by", "seconds", "what it said"), tuple(rows),
-        ),
-    )  # fmt: skip

@@ -13,9 +13,8 @@ from pathlib import Path
 from swathe.base import ui
 from swathe.base.errors import CheckFailed
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import broken, proof, selftests
+from swathe.check import broken, selftests
 from swathe.check.broken import Finding
-from swathe.guest import environment, vm
 from swathe.kernel import build, hooks
 from swathe.kernel.hooks import Hook
 from swathe.kernel.version import Version
@@ -34,7 +33,8 @@ def run(kernel: build.KernelRequest, cpus: int) -> list[Test]:
         findings = [without(kernel, hook, programs, cpus) for hook in chosen]
     finally:
         build.build(kernel)
-    record(built, cpus, findings)
+    title = "Hooks taken out one by one (`./swathe test unhooked`)"
+    broken.record(built, cpus, PART, title, ("hook", "missed by"), findings)
     return [judge(finding) for finding in findings]
 
 
@@ -60,15 +60,3 @@ def judge(finding: Finding) -> Test:
         return Test(f"{PART} {finding.way}", Verdict.SKIPPED, finding.said)
     verdict = Verdict.PASSED if finding.found else Verdict.FAILED
     return Test(f"{PART} {finding.way}", verdict, finding.said)
-
-
-def record(built: build.BuiltKernel, cpus: int, findings: list[Finding]) -> None:
-    rows = tuple((f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings)
-    proof.record(
-        built.version,
-        proof.ResultTable(
-            PART, "Hooks taken out one by one (`./swathe test unhooked`)",
-            environment.look(built, cpus, vm.Machine.memory).as_json(),
-            ("hook", "missed by", "seconds", "what it said"), rows,
-        ),
-    )  # fmt: skip

@@ -4,7 +4,7 @@
 import datetime
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from swathe.base import process
 from swathe.base.errors import SwatheError
@@ -24,9 +24,6 @@ class Environment:
     command: str
     date: str
     swathe: str
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
     def line(self) -> str:
         return (

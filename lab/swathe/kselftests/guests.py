@@ -152,7 +152,7 @@ def both(
         heard = session.run(machine, work, f"{PART}-{name}", reader, stop)
         if heard.lost:
             stop.set()
-        return heard if heard.lost or isinstance(heard.ending, vm.Stopped) else heard.whole()
+        return heard.whole() if isinstance(heard.ending, vm.Exit) else heard
 
     tasks = [parallel.Task(partial(boot, *each)) for each in (("off", "n"), ("on", "y"))]
     off, on = parallel.run(tasks, 2)

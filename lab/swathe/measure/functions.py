@@ -8,7 +8,7 @@ from pathlib import Path
 from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import scratch, write_atomically
-from swathe.guest import environment, sections, session, vm
+from swathe.guest import environment, sections, session
 from swathe.kernel import build
 from swathe.measure import benches, calltree, instructions, plugin, rows
 from swathe.measure.calltree import Region
@@ -58,15 +58,11 @@ def measure_in(
     request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str]
 ) -> list[ProfiledRun]:
     """One boot: one run to warm up, and one of each config for the figures."""
-    lines = instructions.guest_lines(request.bench.name, [request.case], configs, 1, False)
-    job = instructions.job(request.bench.name, lines, built.target)
+    guest = instructions.Guest(request.bench, (request.case,), tuple(configs), built)
+    wanted = instructions.BenchRequest(request.kernel, timeout=request.timeout)
     with scratch("profile") as home:
-        machine = vm.Machine(
-            built, 1, request.bench.memory, request.bench.disk,
-            boot=f"{instructions.BOOT} {request.bench.boot}".strip(), timeout=request.timeout,
-            cpu=instructions.processor(request.bench, built.target),
-            options=plugin.option(home, built.out, built.target, "calls"),
-        )  # fmt: skip
+        machine = instructions.machine(wanted, guest, home, "calls")
+        job = instructions.guest_job(wanted, guest)
         heard = session.run(machine, job, f"profile-{request.bench.name}").whole()
         seen = calltree.parse(plugin.written(home).read_text().splitlines())
     return pair(heard.sections, seen, request.bench.own_time)
@@ -146,7 +142,7 @@ def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
     data = {
         "bench": request.bench.name,
         "case": request.case,
-        "environment": result.environment.as_json(),
+        "environment": result.environment,
         "configs": {profile.config: as_json(profile) for profile in result.profiles},
     }
     yield results.write_json(results.HERE / f"profile-{name}.json", data)

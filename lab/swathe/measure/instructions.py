@@ -27,14 +27,14 @@ READ_AHEAD = 128  # kB: what Linux 6.12 does
 @dataclass(frozen=True)
 class BenchRequest:
     kernel: build.KernelRequest
-    choices: tuple[benches.Choice, ...]
-    full: bool
-    against: str | None
-    repeats: int
-    cpus: int
-    timeout: float
-    boot: str
-    json: Path | None
+    choices: tuple[benches.Choice, ...] = ()
+    full: bool = False
+    against: str | None = None
+    repeats: int = 1
+    cpus: int = 1
+    timeout: float = 0
+    boot: str = ""
+    json: Path | None = None
     jobs: int = 1
 
 
@@ -164,21 +164,16 @@ def measure_in(
         return plugin.attach(heard.sections, plugin.parse(plugin.written(home)))
 
 
-def machine(request: BenchRequest, guest: Guest, home: Path) -> vm.Machine:
+def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count") -> vm.Machine:
     """What the guest runs on; its events are counted in home."""
-    built = guest.built
+    built, target = guest.built, guest.built.target
     return vm.Machine(
         built, request.cpus, f"{machine_mib(request, guest)}M", f"{disk_mib(request, guest)}M",
         boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
-        timeout=request.timeout, cpu=processor(guest.bench, built.target),
-        options=plugin.option(home, built.out, built.target),
+        timeout=request.timeout,
+        cpu=processor(guest.bench, target),
+        options=plugin.option(home, built.out, target, mode),
     )  # fmt: skip
-
-
-def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
-    lines = guest_lines(guest.bench.name, guest.cases, guest.configs, request.repeats, request.full)
-    swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
-    return job(guest.bench.name, lines, guest.built.target, max(initramfs.Job.swap, swap))
 
 
 def processor(bench: benches.Bench, target: Arch) -> str:
@@ -186,15 +181,16 @@ def processor(bench: benches.Bench, target: Arch) -> str:
     return target.long_strings if bench.clears else target.short_strings
 
 
-def job(
-    name: str, lines: Sequence[str], target: Arch, swap: int = initramfs.Job.swap
-) -> initramfs.Job:
-    """A guest that runs these lines, with one bench's program at hand."""
+def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
+    """The script, with the bench's program at hand."""
+    name, target = guest.bench.name, guest.built.target
     program = compiler.programs(WORKLOADS, compiler=target.compiler).get(name)
     if program is None:
         raise CheckFailed(f"workloads/{name}.c is missing")
+    lines = guest_lines(name, guest.cases, guest.configs, request.repeats, request.full)
     files = {f"/bin/{name}": program, **allocators.files(name, target)}
-    return session.job(lines, files, swap=swap)
+    swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
+    return session.job(lines, files, swap=max(initramfs.Job.swap, swap))
 
 
 def guest_lines(
@@ -227,11 +223,7 @@ def guest_lines(
 
 def save(result: BenchResult, wanted: Path | None) -> Path:
     """Keep every result below build/, and write the file that was asked for."""
-    data = {
-        "rows": result.rows,
-        "series": result.series,
-        "environment": result.environment,
-    }
+    data = {"rows": result.rows, "series": result.series, "environment": result.environment}
     if wanted:
         results.write_json(wanted, data)
     return results.write_json(results.HERE / f"{results.stamped('bench')}.json", data)

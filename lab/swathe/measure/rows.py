@@ -3,7 +3,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from swathe.base.errors import CheckFailed
 from swathe.guest.sections import Section
@@ -22,13 +22,10 @@ class Row:
     case: str
     metric: str
     config: str
-    value: float
+    value: int | float
     unit: str
-    spread: float
+    spread: int | float
     repeats: int
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,6 @@ class Series:
     config: str
     series: str
     points: tuple[tuple[float, float], ...]
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def metrics(section: Section) -> list[tuple[str, float, str]]:

@@ -3,9 +3,11 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from swathe.measure.benches import BENCHES
 from swathe.measure.calltree import Counts
@@ -16,6 +18,7 @@ SWITCHED = ("stock", "swathe")
 TOTAL = "total"
 UNMAP_PATH = "unmap_path"
 WRITING = "writing"
+GROUPS = (TOTAL, UNMAP_PATH, WRITING)
 
 Case = tuple[str, str]
 # A call path, and the instructions below it.
@@ -110,68 +113,22 @@ class Figures:
         return sorted(found)
 
 
-def made(kind: type[Made], data: Mapping[str, Any], what: str) -> Made:
-    """A dataclass from a JSON object that has its fields, and perhaps more."""
-    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+def converted(data: Mapping[str, Any], kind: type[Made], source: str) -> Made:
+    """A file may say more than is asked; of its environment everything is text."""
+    about = {str(name): str(value) for name, value in data.get("environment", {}).items()}
     try:
-        return kind(**{name: value for name, value in data.items() if name in known})
-    except TypeError as error:
-        raise Malformed(f"{what}: {str(error).partition(') ')[2] or error}") from error
-
-
-def read_row(data: Mapping[str, Any]) -> Row:
-    row = made(Row, data, "a row")
-    for number in (row.value, row.spread, row.repeats):
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise Malformed(f"the row {row.bench} {row.case} {row.metric} holds {number!r}")
-    return row
-
-
-def read_series(data: Mapping[str, Any]) -> RecordedSeries:
-    one = made(RecordedSeries, data, "a series")
-    try:
-        points = tuple((float(x), float(y)) for x, y in one.points)
-    except (TypeError, ValueError) as error:
-        raise Malformed(f"the series {one.bench} {one.case} has a point that is none") from error
-    names = (one.bench, one.case, one.config, one.series)
-    return RecordedSeries(*names, points, str(one.x_unit), str(one.y_unit))
-
-
-def read_environment(data: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): str(value) for name, value in data.get("environment", {}).items()}
-
-
-def read_run(data: Mapping[str, Any], source: str) -> Run:
-    return Run(
-        str(data.get("source", source)),
-        read_environment(data),
-        tuple(map(read_row, data["rows"])),
-        tuple(map(read_series, data.get("series", ()))),
-        tuple(map(str, data.get("skipped", ()))),
-    )
-
-
-def read_counts(data: Mapping[str, Any]) -> Counts:
-    return made(Counts, data, "a profile's counts")
-
-
-def read_profile_config(data: Mapping[str, Any]) -> ProfileConfig:
-    groups = {
-        name: read_counts(data[name]) for name in (TOTAL, UNMAP_PATH, WRITING) if name in data
-    }
-    named = {str(name): read_counts(each) for name, each in data["functions"].items()}
-    tree = tuple((tuple(map(str, path)), int(count)) for path, count in data.get("tree", ()))
-    return ProfileConfig(float(data["pages"]), named, groups, tree)
+        return msgspec.convert({"source": source, **data, "environment": about}, kind)
+    except msgspec.ValidationError as error:
+        raise Malformed(str(error)) from error
 
 
 def read_profile(data: Mapping[str, Any], source: str) -> Profile:
-    return Profile(
-        str(data.get("source", source)),
-        str(data["bench"]),
-        str(data["case"]),
-        read_environment(data),
-        {str(name): read_profile_config(each) for name, each in data["configs"].items()},
-    )
+    """The groups of functions stand beside the functions."""
+    configs = {
+        name: {**each, "groups": {group: each[group] for group in GROUPS if group in each}}
+        for name, each in data["configs"].items()
+    }
+    return converted({**data, "configs": configs}, Profile, source)
 
 
 def parse(data: object, source: str) -> list[Run | Profile]:
@@ -180,14 +137,12 @@ def parse(data: object, source: str) -> list[Run | Profile]:
         raise Malformed("it is not a JSON object")
     try:
         if "rows" in data:
-            return [read_run(data, source)]
+            return [converted(data, Run, source)]
         if "configs" in data:
             return [read_profile(data, source)]
         if "runs" in data:
-            found: list[Run | Profile] = [read_run(each, source) for each in data["runs"]]
+            found: list[Run | Profile] = [converted(each, Run, source) for each in data["runs"]]
             return found + [read_profile(each, source) for each in data.get("profiles", ())]
-    except KeyError as error:
-        raise Malformed(f"{error} is missing") from error
     except (AttributeError, TypeError) as error:
         raise Malformed(f"it is not built like figures ({error})") from error
     raise Malformed("it holds no figures")
@@ -248,7 +203,9 @@ def choose(runs: Sequence[Run]) -> dict[tuple[str, str, str], int]:
     Stock and swathe stay together, for one boot measured them. Other kernels'
     columns are taken from an older run where the newest has none.
     """
-    has = [{(row.bench, row.case, row.config) for row in run.rows} for run in runs]
+    has = [
+        dict.fromkeys((row.bench, row.case, row.config) for row in run.rows).keys() for run in runs
+    ]
     chosen: dict[tuple[str, str, str], int] = {}
     for key in dict.fromkeys(key for keys in has for key in keys):
         pair = {(*key[:2], config) for config in SWITCHED} if key[2] in SWITCHED else {key}

@@ -88,7 +88,7 @@ def run_json(figures: Figures, index: int) -> dict[str, Any]:
     """One run, as far as it was chosen."""
     run = figures.runs[index]
     rows = [
-        replace(row, case=plain(row.case)).as_json()
+        asdict(replace(row, case=plain(row.case)))
         for row in run.rows
         if figures.origins.get((row.bench, row.case, row.config)) == index
     ]

@@ -434,12 +434,13 @@ FIXTURE(throttled) {
 	struct latency *on, *off;
 };
 
+/* With the policy "eager" the throttled task must come to reclaim: it gets more time. */
 FIXTURE_VARIANT(throttled) {
-	const char *policy;
+	const char *policy, *quota;
 };
 
-FIXTURE_VARIANT_ADD(throttled, eager) { .policy = "eager" };
-FIXTURE_VARIANT_ADD(throttled, pressure) { .policy = "pressure" };
+FIXTURE_VARIANT_ADD(throttled, eager) { .policy = "eager", .quota = "10000 100000" };
+FIXTURE_VARIANT_ADD(throttled, pressure) { .policy = "pressure", .quota = "1000 100000" };
 
 FIXTURE_SETUP(throttled)
 {
@@ -453,7 +454,7 @@ FIXTURE_SETUP(throttled)
 		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
 	ASSERT_TRUE(group_make("/victim"));
 	ASSERT_TRUE(group_make("/throttled"));
-	ASSERT_TRUE(group_write("/throttled", "cpu.max", "1000 100000"));
+	ASSERT_TRUE(group_write("/throttled", "cpu.max", variant->quota));
 	self->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->on);
 	self->off = self->on + 1;

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swathe.guest import runnable
-from swathe.kernel import apt, arch, compiler
+from swathe.guest import initramfs, runnable
+from swathe.kernel import apt, arch, build, compiler
 from swathe.measure import allocators, benches, instructions
 
 CASES = ("jemalloc", "go")
@@ -47,7 +47,9 @@ def test_go_is_cross_compiled(programs: dict[str, Path]) -> None:
     runnable.require_runnable(allocators.go(arch.ARM64), arch.ARM64)
 
 
-def test_nothing_is_asked_for_unless_the_bench_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_for_unless_the_bench_is_named(
+    kernel: build.BuiltKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(apt, "need", lambda packages: asked.append(tuple(packages)))
     monkeypatch.setattr(allocators, "go", lambda _: Path("g"))
@@ -55,9 +57,15 @@ def test_nothing_is_asked_for_unless_the_bench_is_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(
         compiler, "programs", lambda *_, **__: {"zap": Path("z"), "allocators": Path("a")}
     )
-    assert set(instructions.job("zap", [], arch.X86_64).files) == {"/bin/zap"}
+
+    def job(name: str) -> initramfs.Job:
+        bench = next(bench for bench in benches.BENCHES if bench.name == name)
+        guest = instructions.Guest(bench, bench.cases, ("stock",), kernel)
+        return instructions.guest_job(instructions.BenchRequest(build.KernelRequest()), guest)
+
+    assert set(job("zap").files) == {"/bin/zap"}
     assert asked == []
-    assert instructions.job("allocators", [], arch.X86_64).files == {
+    assert job("allocators").files == {
         "/bin/allocators": Path("a"),
         "/bin/allocators_go": Path("g"),
         "/bin/allocators_jemalloc": Path("j"),

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How results are recorded, and that those of docs/results are read as what they are."""
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from swathe.base import reading, results
+from swathe.base.errors import CheckFailed
+from swathe.check import configurations, kcsan, proof
+from swathe.kselftests import judge
+
+KINDS = {
+    "configs": configurations.Rows,
+    "kcsan": kcsan.RecordedRaces,
+    "kselftests": judge.Recorded,
+    "proof": dict[str, proof.ResultTable],
+}
+
+
+class Thing(Struct):
+    names: list[str]
+
+
+def add(name: str, keep: bool) -> list[Path]:
+    def make(before: Thing | None) -> tuple[Thing, str]:
+        thing = Thing([*(before.names if before else []), name])
+        return thing, " ".join(thing.names)
+
+    return results.record("things", keep, Thing, make)
+
+
+def test_each_place_is_brought_up_to_date_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "HERE", tmp_path / "here")
+    monkeypatch.setattr(results, "KEPT", tmp_path / "kept")
+    assert add("a", keep=False) == [tmp_path / "here" / "things.md"]
+    assert [path.read_text() for path in add("b", keep=True)] == ["a b", "b"]
+    assert json.loads((tmp_path / "kept" / "things.json").read_text()) == {"names": ["b"]}
+    (tmp_path / "here" / "things.json").write_text('{"names": [1]}')
+    with pytest.raises(CheckFailed, match=r"things\.json: Expected `str`, got `int`"):
+        add("c", keep=False)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_recorded_can_be_read(name: str) -> None:
+    paths = list(results.KEPT.glob(f"{name}-*.json"))
+    assert paths
+    for path in paths:
+        assert reading.json(path.read_text(), KINDS[name], path.name)
+
+
+@pytest.mark.parametrize("text", ["names = [", "names = 1"])
+def test_a_wrong_file_is_told_of_in_a_sentence(text: str) -> None:
+    with pytest.raises(CheckFailed, match=r"^x\.toml"):
+        reading.convert(reading.toml(text, "x.toml"), Thing, "x.toml")
