@@ -18,7 +18,7 @@
  *                 set the numbers.  Compares the times only if KEPT_PROCESSES is set: that
  *                 needs a machine on which instructions are the clock
  *
- * A task that may run for 1 ms in 100 ms (cpu.max) reclaims memory of another process for
+ * A task that may run for 1 or 10 ms in 100 ms (cpu.max) reclaims memory of another process for
  * KEPT_SECONDS (8).  That process measures its mmap() and munmap() meanwhile.  Giving page
  * tables back must not make the longest of them much longer:
  *

@@ -538,6 +538,8 @@ TEST_F(eager, deferred)
 {
 	long most = 0;
 
+	if (access("/sys/module/rcutree", F_OK))
+		SKIP(return, "grace periods end at once in a kernel for one CPU");
 	for (int round = 0; round < 10 && most < MANY / 2; round++) {
 		long left = still_there(self->mem);
 

@@ -25,6 +25,9 @@ const char *race_needs(const struct race *race)
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return "needs two CPUs";
+	if ((race->other[0] | race->other[1]) & BIT(OTHER_COLLAPSE) &&
+	    access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		return "needs transparent huge pages";
 	if (race->uffd == UFFD_NONE)
 		return NULL;
 	if (!make_arena(&a, race->area, UFFD_NONE))
