@@ -5,9 +5,9 @@ expression head;
 table_free_chain(...)
 {
   ...
-- call_rcu_hurry(head, free_chain);
+- call_rcu_hurry(head, table_free_rcu);
 + if (unmap_mutated(TABLE_RCU))
 +	table_free_rcu(head);
 + else
-+	call_rcu_hurry(head, free_chain);
++	call_rcu_hurry(head, table_free_rcu);
 }
