@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One page table: is it empty, and giving it back.
+ * One page table: test whether it is empty, and free it.
  *
- * Law 7.  A table is unhooked with the PMD lock and its own lock held, after all of
- * its entries were seen none inside both.  The TLB, page-walk caches and all, is
- * flushed before the PMD lock is dropped, so that nobody can put another table or a
- * huge page in its place while a processor may still go through the old one.  The
- * page is freed after a grace period: lockless walkers (GUP-fast, pte_offset_map())
- * are readers of RCU, and may look at the table, and take its lock, until then.
+ * Law 7.  A table is unhooked with the PMD lock and its own lock held, after all of its
+ * entries were seen none with both held.  The TLB, including page-walk caches, is flushed
+ * before the PMD lock is dropped, so that no other table and no huge page is installed
+ * while a processor may still walk the old table.  The table is freed after a grace
+ * period: lockless walkers (GUP-fast, pte_offset_map()) are RCU readers, and may read the
+ * table and take its lock until then.
  *
- * One lock order: PMD lock, then page-table lock, as everywhere.  Who notices an
- * empty table holds its lock already; so it is only noted, and given back after that
- * lock was dropped, when others may have filled it again.
+ * The lock order is PMD lock, then page-table lock, as everywhere.  The code that notices
+ * an empty table already holds the table's lock.  So it only notes the table; the table is
+ * freed after that lock was dropped, and other tasks may have filled it again by then.
  *
- * The mmap lock is held, for reading at least, while a table is unhooked.  Whoever holds
- * it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
- * table: mremap() can put back what it has moved, because the tables it took the
- * entries from are still there.  Where the caller has only a file's rmap lock, the mmap lock
- * is tried, not waited for, and only for as long as the PMD lock is held: nobody is
- * scheduled away with another process's lock.
+ * The mmap lock is held, for reading at least, while a table is unhooked.  A task that
+ * holds it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
+ * table: mremap() can move entries back, because the tables that they came from are still
+ * there.  If the caller holds only a file's rmap lock, it tries for the mmap lock without
+ * waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
+ * with another process's mmap lock.
  *
- * No notifier is called: nothing is mapped through the table, and what was had its
- * own.  flush_tlb_mm_range() and its like tell the IOMMUs that walk our tables.
+ * No MMU notifier is called: nothing is mapped through an empty table, and the code that
+ * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
+ * notify the IOMMUs that walk our tables.
  */
 #include <linux/bitops.h>
 #include <linux/hugetlb.h>
@@ -36,7 +37,7 @@
 #include "internal.h"
 #include "table.h"
 
-/* The first entry in use from @from on, before @end; @end if all are none. */
+/* Index of the first entry in use in [@from, @end); @end if all of them are none. */
 static unsigned int table_next_used(pte_t *table, unsigned int from, unsigned int end)
 {
 	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
@@ -48,7 +49,10 @@ static unsigned int table_next_used(pte_t *table, unsigned int from, unsigned in
 	return from;
 }
 
-/* Once around the table, beginning at the watched entry; PTRS_PER_PTE: all are none. */
+/*
+ * Index of an entry in use, searched from the watched entry to the end of the table, then
+ * from the start; PTRS_PER_PTE if all entries are none.
+ */
 static unsigned int table_any_used(pte_t *table)
 {
 	unsigned int watched = unmap_table_watched(table);
@@ -63,10 +67,10 @@ static unsigned int table_any_used(pte_t *table)
 }
 
 /**
- * unmap_table_noticed - a table was seen empty
+ * unmap_table_noticed - remember when a table was seen empty
  * @table: all of its entries are none
  *
- * It remembers when, in whole ticks, in the bits above the watched entry.  Page-table
+ * Stores the time, in ticks, in the bits above the index of the watched entry.  Page-table
  * lock held on entry and return.
  */
 void unmap_table_noticed(pte_t *table)
@@ -76,7 +80,7 @@ void unmap_table_noticed(pte_t *table)
 	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
 }
 
-/* For how many ticks the table has been known to be empty; any number if it is not. */
+/* Ticks since the table was seen empty; meaningless if the table was not seen empty. */
 static unsigned long table_age(pte_t *table)
 {
 	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
@@ -85,12 +89,13 @@ static unsigned long table_age(pte_t *table)
 }
 
 /**
- * unmap_table_look - look for another entry in use
+ * unmap_table_look - search a table for another entry in use
  * @table: its watched entry is none
  *
  * Page-table lock held on entry and return.
  *
- * Return: true if there is none; otherwise the one found is watched.
+ * Return: true if the table is empty; otherwise false, and the entry that was found is
+ * watched from now on.
  */
 bool unmap_table_look(pte_t *table)
 {
@@ -104,7 +109,7 @@ bool unmap_table_look(pte_t *table)
 	return false;
 }
 
-/* With both locks held: law 7's proof. */
+/* The proof that law 7 demands: PMD lock and page-table lock are held. */
 static bool table_proven_empty(pte_t *table)
 {
 	unsigned int i = table_any_used(table);
@@ -115,21 +120,24 @@ static bool table_proven_empty(pte_t *table)
 	return false;
 }
 
-/* True: the PMD is none now, and the table marked for those who come late. */
+/*
+ * PMD lock and page-table lock held.  If this returns true, the PMD is none, and the table
+ * is flagged as gone for code that mapped it before.
+ */
 static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
 			 bool mark)
 {
 	if (!table_proven_empty(table) || table_age(table) < age)
 		return false;
-	unmap_window();	/* for readers who will find it gone */
+	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);
 	unmap_table_set_gone(table);
 	return true;
 }
 
 /*
- * Tables that go together, each with the next in a word that must be null when it is
- * freed.  Nobody who comes late looks there.
+ * The tables that are freed together are linked through __page_mapping.  Lockless walkers
+ * that still use a table do not read that word.  It must be null when a table is freed.
  */
 static void table_chain(struct ptdesc **gone, struct ptdesc *table)
 {
@@ -145,7 +153,10 @@ static struct ptdesc *table_unchain(struct ptdesc *table)
 	return next;
 }
 
-/* PMD lock @pml held; the table's lock is taken and dropped. */
+/*
+ * PMD lock @pml held on entry and return; the table's lock is taken and dropped.  An
+ * unhooked table is added to @gone.
+ */
 static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
 				  unsigned long age, bool mark, struct ptdesc **gone)
 {
@@ -169,9 +180,10 @@ static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *
 }
 
 /*
- * Whether translations that go through the tables may still be in a TLB, but for what
- * @own gather will flush.  Whoever cleared the entries and has not flushed yet said so
- * before he took the tables' locks, which were taken here since.
+ * Whether a TLB may still hold translations through the tables, other than those that the
+ * gather @own will flush.  A task that has cleared entries but not flushed yet announced
+ * its flush before it took the tables' locks.  Those locks were taken here since, so that
+ * the announcement is visible.
  */
 static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *own)
 {
@@ -184,7 +196,7 @@ static bool table_gather_covers(const struct mmu_gather *tlb, unsigned long tabl
 	return tlb->start < table + PMD_SIZE && tlb->end > table;
 }
 
-/* One address in a table makes walk caches forget it. */
+/* A flush of any one address in the table's range removes the table from walk caches. */
 static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
 {
 	if (!table_gather_covers(tlb, table))
@@ -192,11 +204,12 @@ static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
 }
 
 /*
- * Walk caches forget the tables, and TLBs what others may not have flushed; with it
- * goes what the gather has to flush anyway.  A gather that has cleared entries of the
- * only table has an address in it, and flushes no more than it would without us.  Its
- * range is widened from both of its ends: it takes sizes as unsigned int, which
- * tables of 64 KiB exceed.
+ * Flush the tables from walk caches, and from TLBs the translations that other tasks may
+ * not have flushed yet, together with what the gather has to flush anyway.  If the gather
+ * has cleared entries of the only table, its range already has an address in that table,
+ * and it flushes no more than it would without us.  The gather's range is extended to both
+ * ends in separate calls: the calls take a size as unsigned int, which the range of a
+ * 64 KiB table exceeds.
  */
 static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
 			       unsigned long end)
@@ -230,7 +243,7 @@ static void table_flush(struct table_batch *batch, unsigned long start,
 		table_flush_vma(batch->vma, start, end);
 }
 
-/* Laws 7 and 8: nobody has put anything into a table since it was unhooked. */
+/* Laws 7 and 8: no entry may have been installed in a table since it was unhooked. */
 static void table_free_rcu(struct rcu_head *head)
 {
 	struct ptdesc *table = container_of(head, struct ptdesc, pt_rcu_head);
@@ -246,7 +259,10 @@ static void table_free_rcu(struct rcu_head *head)
 	unmap_grace_end(slot, nr);
 }
 
-/* One callback for all of them; so much memory does not wait for RCU to be idle (RCU_LAZY). */
+/*
+ * One callback frees all tables of the chain.  call_rcu_hurry(), because this much memory
+ * should not wait for a lazy grace period (RCU_LAZY).
+ */
 static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
 {
 	unsigned int i;
@@ -256,18 +272,21 @@ static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned
 	for (i = 0; i < nr; i++)
 		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
-	/* Nobody has an entry to watch there any more. */
+	/* Unhooked tables have no watched entry: the word is free for the slot. */
 	gone->pt_index = unmap_grace_begin(mm, nr);
 	call_rcu_hurry(&gone->pt_rcu_head, table_free_rcu);
 }
 
-/* Law 11. */
+/* Law 11: whether the PMD of table @i gets a mark. */
 static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
 {
 	return unmap_policy_marks() && !(batch->whole & BIT(i));
 }
 
-/* PMD lock @pml held.  What was unhooked is in @gone, and forgotten by all TLBs. */
+/*
+ * PMD lock @pml held on entry and return.  Unhooked tables are added to @gone, and have
+ * been flushed from all TLBs.  Returns how many were unhooked.
+ */
 static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 				 unsigned long age, struct ptdesc **gone)
 {
@@ -290,8 +309,9 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 }
 
 /*
- * Law 7: whether the mmap lock is held now, and by whom: @taken, if it is to be dropped.  PMD
- * lock held, so that we are not scheduled away with somebody's mmap lock.
+ * Law 7: make sure that the mmap lock is held.  Returns false if it cannot be had at once.
+ * @taken is set if it was taken here, so that our caller drops it.  The PMD lock is held, so
+ * that the task is not scheduled away with another process's mmap lock.
  */
 static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 {
@@ -304,7 +324,7 @@ static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 	return *taken;
 }
 
-/* For later: none is noted on return. */
+/* Record the tables of the batch, to be freed later.  The batch is empty on return. */
 static void batch_keep(struct table_batch *batch)
 {
 	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
@@ -316,26 +336,26 @@ static void batch_keep(struct table_batch *batch)
 }
 
 /**
- * unmap_batch_free - give back the tables of a batch that are empty
- * @batch: the tables, seen empty before; none on return
- * @age: spare those that have not been known to be empty for so many ticks
+ * unmap_batch_free - free the tables of a batch that are still empty
+ * @batch: tables that were seen empty; holds none on return
+ * @age: skip tables that were seen empty less than this many ticks ago
  *
- * The mmap lock with a VMA that overlaps them, or the rmap lock of such a VMA, keeps
- * free_pgtables() away from them.  PMD lock and page-table locks are taken and dropped.
- * Unless @batch says that the mmap lock is held, it is tried; if it is not to be had,
- * the tables are written down for later.
+ * The caller keeps free_pgtables() away from the tables: it holds the mmap lock, and a VMA
+ * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
+ * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
+ * if that fails, the tables are recorded, to be freed later.
  *
- * Return: how many were given back.
+ * Return: how many tables were unhooked; they are freed after a grace period.
  */
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
 	struct ptdesc *gone = NULL;
 	unsigned int nr = 0;
-	spinlock_t *pml;		/* of all PMDs of the batch */
+	spinlock_t *pml;		/* one lock for all PMDs of the batch */
 	bool locked, taken;
 
-	/* Since they were seen empty, others may have filled or taken them. */
+	/* Other tasks may have filled or freed the tables since they were seen empty. */
 	unmap_window();
 	pml = pmd_lock(mm, batch->pmd);
 	locked = batch_lock_mmap(batch, &taken);
@@ -353,10 +373,11 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 }
 
 /**
- * unmap_batch_finish - deal with a batch as the policy says
- * @batch: the tables, seen empty; none on return
+ * unmap_batch_finish - free or record the tables of a batch, as the policy says
+ * @batch: tables that were seen empty; holds none on return
  *
- * As unmap_batch_free().
+ * Tables are recorded, too, if the control groups of the mm have no room for tables that
+ * wait for their grace period.  Locks as in unmap_batch_free().
  */
 void unmap_batch_finish(struct table_batch *batch)
 {

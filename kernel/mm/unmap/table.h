@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Page tables that have become empty: noticing, and giving back.
+ * Notice page tables that have become empty, and free them.
  *
- * NOTICING costs one look.  The table's descriptor remembers one entry last seen in
- * use, the WATCHED entry: as long as it is in use the table is not empty.  When a
- * clear hits it, another one in use is looked for and watched from then on; if
- * there is none, the table is empty.  Nobody who fills entries has to know.
+ * To NOTICE costs one read.  The table's descriptor remembers one entry that was last seen
+ * in use, the WATCHED entry: as long as it is in use, the table is not empty.  When the
+ * watched entry is found to be none after a clear, the code searches for another entry in
+ * use and watches that one; if there is none, the table is empty.  Code that fills entries
+ * takes no part.
  *
- * The word in the descriptor (pt_index, which nobody else uses for these tables)
- * is written with the page-table lock held.  It is not initialised, nor does stock
- * code that clears entries care for it: a wrong value costs a look at the table,
- * never more, since tables are given back only as law 7 says.
+ * The word in the descriptor (pt_index, unused for these tables otherwise) is written with
+ * the page-table lock held.  It is not initialised, and stock code that clears entries does
+ * not update it.  A wrong value costs one scan of the table and nothing else, because law 7
+ * examines all entries before a table is freed.
  */
 #ifndef __MM_UNMAP_TABLE_H
 #define __MM_UNMAP_TABLE_H
@@ -25,21 +26,21 @@
 struct mmu_gather;
 
 /*
- * Tables given back together: their TLB flush is one.  So many that the PMD lock is
- * not held for long, and that one word has a bit for each.
+ * How many tables are freed together at most, with one TLB flush: few enough that the PMD
+ * lock is not held for long and that one word has a bit for each.
  */
 #define TABLE_BATCH	BITS_PER_LONG
 #define TABLE_BATCH_MASK	(~(TABLE_BATCH * PMD_SIZE - 1))
 
 /**
- * struct table_batch - tables seen empty, neighbours under one PMD lock
- * @vma: of their mm; whose range may be another
- * @tlb: a gather of that mm, which can be flushed with them; or null
+ * struct table_batch - neighbouring tables that were seen empty, under one PMD lock
+ * @vma: a VMA of their mm; it need not cover their range
+ * @tlb: an mmu_gather of that mm, flushed together with the tables; may be null
  * @mmap_locked: the caller holds the mmap lock, for reading at least
  * @pmd: the first PMD of the batch, aligned to a batch
- * @addr: the first address it translates
- * @noted: a bit for each table that was seen empty
- * @whole: of those, one for each that one MADV_DONTNEED has emptied alone
+ * @addr: the first address that @pmd translates
+ * @noted: one bit for each table that was seen empty
+ * @whole: one bit for each of those tables that a single MADV_DONTNEED emptied entirely
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -71,7 +72,7 @@ static inline pte_t *unmap_table_of(pte_t *ptep)
 	return (pte_t *)((unsigned long)ptep & PAGE_MASK);
 }
 
-/* Which entry is watched; the bits above it are the time the table was seen empty. */
+/* Index of the watched entry; the bits above it hold when the table was seen empty. */
 static inline unsigned int unmap_table_watched(pte_t *table)
 {
 	return READ_ONCE(virt_to_ptdesc(table)->pt_index) % PTRS_PER_PTE;
@@ -80,7 +81,7 @@ static inline unsigned int unmap_table_watched(pte_t *table)
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
 
-/* Whether the table is empty.  Its lock is held on entry and return. */
+/* Whether the table is empty.  Page-table lock held on entry and return. */
 static __always_inline bool unmap_table_emptied(pte_t *table)
 {
 	if (likely(!pte_none(ptep_get(table + unmap_table_watched(table)))))
@@ -88,14 +89,14 @@ static __always_inline bool unmap_table_emptied(pte_t *table)
 	return unmap_table_look(table);
 }
 
-/* The table's PMD is in the batch, or there is none in it yet.  Nothing is locked. */
+/* Whether the table of @addr belongs to the batch, or the batch is empty.  No lock needed. */
 static inline bool unmap_batch_fits(const struct table_batch *batch,
 				    unsigned long addr)
 {
 	return !batch->noted || batch->addr == (addr & TABLE_BATCH_MASK);
 }
 
-/* @addr is anywhere in what the table translates. */
+/* Add a table that was seen empty.  @addr: any address that the table translates. */
 static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
 				    unsigned long addr)
 {
@@ -107,7 +108,10 @@ static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
 	batch->noted |= BIT(i);
 }
 
-/* As stock kernels do that give tables back: such a one leaves no mark (law 11). */
+/*
+ * A single MADV_DONTNEED emptied the whole table: its PMD gets no mark (law 11), because
+ * stock kernels that free empty tables free such a table, too.
+ */
 static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
 {
 	batch->whole |= BIT((addr >> PMD_SHIFT) % TABLE_BATCH);
@@ -116,7 +120,7 @@ static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned lo
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age);
 void unmap_batch_finish(struct table_batch *batch);
 
-/* What was noted is dealt with as the policy says.  No page-table lock is held. */
+/* Free or record the noted tables, as the policy says.  No page-table lock is held. */
 static inline void unmap_batch_settle(struct table_batch *batch)
 {
 	if (batch->noted)
@@ -196,7 +200,7 @@ static inline int unmap_policy_store(const char *text)
 }
 #endif /* CONFIG_UNMAP_TABLES */
 
-/* Room for the next table: what is noted of others is settled before. */
+/* Make room for the table of @addr: settle the batch if that table does not belong to it. */
 static inline void unmap_batch_make_room(struct table_batch *batch, unsigned long addr)
 {
 	if (!unmap_batch_fits(batch, addr))

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No surprise (law 11): what a later fault gets is what it would have got, had the page
- * table stayed.
+ * No surprise (law 11): a later fault gets what it would have got if the page table had
+ * stayed.
  *
- * A table that goes makes its memory look untouched, and with transparent huge pages
- * the next touch would take a huge page: 2 MiB for each page that an allocator comes back
- * for.  So a mark stays in the PMD.
+ * After a table is freed its memory looks untouched, and with transparent huge pages the
+ * next touch would take a huge page: 2 MiB for each single page that an allocator uses
+ * again.  So a mark stays in the PMD.
  *
- * Left		when a table is given back, but for what one MADV_DONTNEED has discarded
- *		entirely, and with the policy "huge"
- * Heeded	by faults that could install something huge
- * Taken along	by mremap(), as a table would be, and by fork(), after stock's copy of each
- *		VMA: __unmap_pmds_fork()
- * Removed	by free_pgtables(), when no VMA is left there; by MADV_DONTNEED of all of it;
- *		where khugepaged would have removed the table; by whatever is installed
+ * Set		when a table is freed, except if a single MADV_DONTNEED has discarded all
+ *		that it mapped, or the policy is "huge"
+ * Honoured	by faults that could install a huge page
+ * Moved	by mremap(), as a table would be
+ * Copied	by fork(), after stock has copied the VMA: __unmap_pmds_fork()
+ * Removed	by free_pgtables(), when no VMA is left there; by a MADV_DONTNEED that
+ *		covers the whole PMD; where khugepaged would have removed the table
+ * Overwritten	by any entry that is installed
  *
- * PMD lock, where anything else could be installed.  Those who look do not take it, and see
- * the entry with its mark, or the table before.
+ * Marks are written with the PMD lock held wherever another task could install an entry.
+ * Readers do not take that lock: they see the PMD with the table, or with the mark.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -28,12 +29,12 @@
 
 #include "internal.h"
 
-/* A child without marks is not to look for any: mmf_init_flags(). */
+/* fork() must not inherit the flag, since a child begins without marks: mmf_init_flags(). */
 static_assert(!(MMF_INIT_MASK & BIT(MMF_UNMAP_MARKED)));
 
 /*
- * PMD lock held, and the mmap lock, so that fork(), which has it for writing, sees the flag
- * wherever it may find a mark.
+ * PMD lock and mmap lock held.  Because fork() holds the mmap lock for writing, it sees the
+ * flag set whenever there can be a mark.
  */
 static void mark_leave(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -42,7 +43,7 @@ static void mark_leave(struct mm_struct *mm, pmd_t *pmd)
 	VM_WARN_ON_ONCE(!pmd_none(pmdp_get(pmd)));
 }
 
-/* In place of nothing, if that is what is there: whatever else is there is more. */
+/* Set a mark if the PMD is none: a table or a huge page there needs no mark. */
 static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
 {
 	spinlock_t *pml = pmd_lock(mm, pmd);
@@ -55,8 +56,8 @@ static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
 /**
  * unmap_pmd_unhook - take a page table out of its PMD
  * @mm: of the table; its mmap lock is held, for reading at least
- * @pmd: its lock is held, and that of the table
- * @mark: leave a mark
+ * @pmd: holds the table; PMD lock and page-table lock are held
+ * @mark: leave a mark in the PMD
  */
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 {
@@ -67,9 +68,9 @@ void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 }
 
 /**
- * __unmap_pmd_forget - remove a mark
+ * __unmap_pmd_forget - remove a mark from a PMD, if it has one
  * @mm: of the PMD
- * @pmd: its lock is taken and dropped; it cannot be freed
+ * @pmd: its lock is taken and dropped; the caller keeps the page of PMDs from being freed
  */
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -81,13 +82,13 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 }
 
 /**
- * __unmap_pmd_move - a mark goes where the table would have gone
- * @mm: of both; its lock is held for writing
- * @from: marked
- * @to: has nothing huge
- * @whole: all of what @from stands for goes there
+ * __unmap_pmd_move - move a mark where mremap() would have moved the table
+ * @mm: of both PMDs; its mmap lock is held for writing
+ * @from: a marked PMD
+ * @to: the target, which holds no huge page
+ * @whole: the whole range of @from is moved to @to, so that @from loses its mark
  *
- * The lock of both PMDs is taken and dropped, one after the other.
+ * The locks of both PMDs are taken and dropped, one after the other.
  */
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 {
@@ -97,12 +98,13 @@ void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 }
 
 /*
- * One page of the parent's PMDs.  Stock has made a page of PMDs in the child wherever the
- * parent had one.  The child has none if memory ran out, and it will never run then; or if a
- * fault in a neighbouring VMA gave the parent its page after this VMA was copied.
+ * Copy the marks of one of the parent's pages of PMDs.  Stock has allocated a page of PMDs
+ * in the child wherever the parent had one.  The child has none in two cases: memory ran
+ * out, and then the child never runs; or a fault in a neighbouring VMA gave the parent its
+ * page of PMDs after this VMA was copied.
  *
  * The parent's PUD is read once: a page of PMDs stays while the mmap lock is held, but a
- * huge PUD (of a device) can be zapped at any time, under the file's rmap lock.
+ * huge PUD (of a device) can be zapped at any time under the file's rmap lock.
  */
 static int mark_fork_pmds(pud_t *pud, unsigned long addr, unsigned long end,
 			  struct mm_walk *walk)
@@ -131,18 +133,18 @@ static const struct mm_walk_ops fork_ops = {
 };
 
 /**
- * __unmap_pmds_fork - a child has marks where it would have had tables
- * @child: the child's VMA; nothing of it runs yet
- * @parent: its original, write-locked, whose page tables were copied; it is not hugetlb's
+ * __unmap_pmds_fork - give a child marks where it would have had tables
+ * @child: the child's VMA; the child does not run yet
+ * @parent: the VMA it was copied from, write-locked, not hugetlb; its page tables were copied
  *
- * Stock makes a table in the child for each table of the parent's that this VMA reaches
- * into, also for an empty one; and none at all for a VMA whose pages faults bring back
- * (vma_needs_copy()).  For such a one we are not called.
+ * Stock allocates a table in the child for each of the parent's tables that this VMA
+ * reaches into, even for an empty one, but allocates none for a VMA whose pages faults bring
+ * back (vma_needs_copy()).  For such a VMA this function is not called.
  *
- * The parent gets no mark meanwhile, since fork() holds its mmap lock for writing.  It can
- * lose one to a fault in a neighbouring VMA that is not locked yet; a PMD that two VMAs share
- * cannot be huge, so that the mark does not matter there.  The child's PMD locks are taken
- * because rmap finds the child's VMAs already.
+ * The parent gets no new marks meanwhile, since fork() holds its mmap lock for writing.  It
+ * can lose a mark to a fault in a neighbouring VMA that is not locked yet.  A PMD that two
+ * VMAs share cannot be huge, so that its mark does not matter.  The child's PMD locks are
+ * taken because rmap walks already find the child's VMAs.
  */
 void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For stock code that maps a page table without its lock, or takes for granted that
- * a table stays where it was seen (law 8).  Documentation/mm/unmap.rst has the list of
- * all who do, and what protects each of them.
+ * Helpers for stock code that maps a page table without its lock, or assumes that a table
+ * stays where it was seen (law 8).  Documentation/mm/unmap.rst lists all such readers, and
+ * what protects each of them.
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -11,14 +11,16 @@
 #include "internal.h"
 #include "table.h"
 
-/* A page flag that nobody else has a use for in page tables; freeing clears it. */
+/* A page flag that is unused in page tables; the page allocator clears it on free. */
 #define UNMAP_TABLE_GONE	PG_owner_priv_1
 
 /**
- * unmap_table_missed - is it worth while to look for a table again?
- * @pmd: no table was found there
+ * unmap_table_missed - should the caller look for a page table again?
+ * @pmd: pte_offset_map_lock() or a similar function found no table there
  *
- * Not with a huge page.  The mmap lock, the VMA's lock or an rmap lock is held.
+ * The mmap lock, the VMA's lock or an rmap lock is held.
+ *
+ * Return: true if the PMD is none or holds a table now; false otherwise (a huge page).
  */
 bool unmap_table_missed(pmd_t *pmd)
 {
@@ -28,16 +30,17 @@ bool unmap_table_missed(pmd_t *pmd)
 }
 
 /**
- * unmap_alloc_map_lock - a table that is there, mapped and locked
+ * unmap_alloc_map_lock - map and lock a page table, allocating it if there is none
  * @mm: of the table
- * @pmd: holds it, or nothing, or a huge page
- * @addr: an address it translates
- * @ptlp: where the lock is returned
+ * @pmd: holds a table, nothing, or a huge page
+ * @addr: an address that the table translates
+ * @ptlp: where the page-table lock is returned
  *
- * pte_alloc_map_lock() takes it for a lack of memory if the table goes before it is
- * locked.
+ * Replaces pte_alloc_map_lock(), whose callers take it for a lack of memory if the table is
+ * freed before it is locked.
  *
- * Return: the entry, mapped, its lock held; null without memory, or with a huge page.
+ * Return: the entry, mapped, with its page-table lock held; null if there is no memory, or
+ * if the PMD holds a huge page.
  */
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp)
@@ -53,8 +56,8 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 }
 
 /**
- * unmap_table_set_gone - tell those who have mapped a table that it is given back
- * @table: unhooked; its lock is held
+ * unmap_table_set_gone - tell code that has mapped a table that it is being freed
+ * @table: unhooked; its page-table lock is held
  */
 void unmap_table_set_gone(pte_t *table)
 {
@@ -62,8 +65,8 @@ void unmap_table_set_gone(pte_t *table)
 }
 
 /**
- * unmap_table_gone - was the table given back after it was mapped?
- * @pte: an entry of it, mapped; its lock is held
+ * unmap_table_gone - was a page table unhooked after it was mapped?
+ * @pte: an entry of the table, mapped; its page-table lock is held
  */
 bool unmap_table_gone(pte_t *pte)
 {
@@ -71,10 +74,12 @@ bool unmap_table_gone(pte_t *pte)
 }
 
 /**
- * unmap_lockptr - the lock of the table in a PMD, if there is one
+ * unmap_lockptr - the lock of the page table in a PMD
  * @mm: of the PMD
  * @pmd: its lock is held
- * @pml: that lock, which is returned if there is no table
+ * @pml: the PMD lock
+ *
+ * Return: the page-table lock, or @pml if the PMD holds no table.
  */
 spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml)
 {
@@ -84,7 +89,7 @@ spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml)
 
 /**
  * unmap_is_table - does a PMD hold a page table?
- * @pmd: its lock is held, or all are kept away who might change it
+ * @pmd: its lock is held, or the caller excludes all changes to it in another way
  */
 bool unmap_is_table(pmd_t *pmd)
 {
