@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Empty page tables that are not given back at once: by policy, until memory is
- * short; or because reclaim, which emptied them, has deferred its TLB flush; or
- * because the mmap lock was not to be had.
+ * Records of empty page tables that are not freed at once: the policy keeps them until
+ * memory is short; or reclaim emptied them, and its TLB flush is still to come; or the task
+ * that emptied them could not get the mmap lock; or too many tables of the control group
+ * wait for their grace period.
  *
- * A record says where an mm has such tables, not which they are: nobody tells us when
- * one is filled again, so they are looked at when the record is swept.  There is one
- * for each control group that the mm belonged to when it emptied tables: they were most
- * likely charged to that one, whose reclaim is to find them.
+ * A record says where an mm has such tables, not which tables they are: code that fills a
+ * table again does not update the record, so the tables are examined when the record is
+ * swept.  An mm has one record for each control group that it belonged to while it emptied
+ * tables: the tables were most likely charged to that group, whose reclaim must find them.
  *
- * Who sweeps: whoever has emptied tables of its own, at once (tables_worker.c); a worker
- * (the same), soon, if the policy is to give back at once; reclaim otherwise
- * (tables_shrink.c).  What is kept by policy is in the shrinker's lists, too.
+ * With the policies that free at once, a record is swept by the task that emptied tables of
+ * its own process, at once, or soon by a worker (both in tables_worker.c).  With
+ * "pressure", a record is in the shrinker's lists, too, and reclaim sweeps it
+ * (tables_shrink.c).
  *
- * A record goes when it is taken for a sweep, or with the mm's last user
- * (unmap_kept_exit()), so that one found under its bucket's lock has an mm.  A bucket's
- * lock nests in all others, but for that of the shrinker's list, which nests in it.
+ * A record leaves its bucket when it is taken for a sweep or when the mm loses its last
+ * user (unmap_kept_exit()), so that the mm of a record found under the bucket's lock
+ * exists.  The bucket's lock nests inside all other locks except the lock of the shrinker's
+ * list, which nests inside the bucket's lock.
  */
 #include <linux/hash.h>
 #include <linux/memcontrol.h>
@@ -29,7 +32,7 @@
 #include "tables_kept.h"
 
 struct bucket {
-	spinlock_t lock;	/* for the list, and all records in it */
+	spinlock_t lock;	/* protects the list and all records in it */
 	struct hlist_head records;
 };
 
@@ -63,22 +66,23 @@ static void kept_free(struct kept *record)
 }
 
 /*
- * The shrinker has the records that stay until memory is short; a record that the worker
- * sweeps soon is in no list.  A record from before the policy changed is listed when it is
- * next touched.  False without memory for the list.
+ * Put a record into the shrinker's list if the policy keeps it until memory is short.  A
+ * record that the worker sweeps soon is not listed.  A record that is older than a change of
+ * the policy is listed when it is next updated.  Returns false if the list could not be
+ * allocated.
  */
 static bool kept_list_by_policy(struct kept *record)
 {
 	return unmap_policy_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
 }
 
-/* With the caller's reference to the group. */
+/* The new record takes over the caller's reference to @memcg.  Bucket's lock held. */
 static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 			       struct mem_cgroup *memcg)
 {
 	struct kept *record;
 
-	/* Page-table locks may be held, and reclaim's reserves are not for us. */
+	/* Page-table locks may be held; reclaim's reserves are not for records. */
 	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_NOWARN |
 					  __GFP_NOMEMALLOC);
 	if (!record)
@@ -98,7 +102,7 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 	return record;
 }
 
-/* Out of its bucket and of the shrinker's list: it is the caller's now. */
+/* Take a record out of its bucket and the shrinker's list; the caller owns it then. */
 static void kept_remove(struct bucket *bucket, struct kept *record)
 {
 	lockdep_assert_held(&bucket->lock);
@@ -107,7 +111,7 @@ static void kept_remove(struct bucket *bucket, struct kept *record)
 		unmap_kept_unlist(record);
 }
 
-/* Some more places of empty tables: from @start to @end; one: it is that table alone. */
+/* Add @nr empty tables between @start and @end.  If @nr is 1, @start is in that table. */
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr)
 {
@@ -118,13 +122,13 @@ void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		p->place[p->nr_places++] = start;
 		return;
 	}
-	/* A walk that began in the middle of a table could miss the VMA before. */
+	/* A walk from the middle of a table could miss a VMA that lies before it. */
 	start &= PMD_MASK;
 	p->start = p->end ? min(p->start, start) : start;
 	p->end = max(p->end, end);
 }
 
-/* All of @from's are @to's, too. */
+/* Add all places of @from to @to. */
 void unmap_places_copy(struct places *to, const struct places *from)
 {
 	unsigned int i;
@@ -132,15 +136,16 @@ void unmap_places_copy(struct places *to, const struct places *from)
 	for (i = 0; i < from->nr_places; i++)
 		unmap_places_add(to, from->place[i],
 				 (from->place[i] & PMD_MASK) + PMD_SIZE, 1);
-	/* Where there is a range, at least two were seen beside the single ones. */
+	/* If there is a range, at least two tables were seen besides the single ones. */
 	if (from->end)
 		unmap_places_add(to, from->start, from->end,
 				 max(from->nr, from->nr_places + 2) - from->nr_places);
 }
 
 /*
- * Without memory for it they are forgotten, and stay until their VMAs go.  True if there
- * is a new record, and the reference to the group is its.
+ * If there is no memory for a record, the tables are forgotten, and stay until their VMAs
+ * are unmapped.  Returns true if a new record was made, which then owns the caller's
+ * reference to @memcg.
  */
 static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
 			    unsigned long start, unsigned long end, unsigned int nr)
@@ -151,7 +156,7 @@ static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
 
 	spin_lock(&bucket->lock);
 	record = kept_find(bucket, mm, memcg);
-	/* Without users it has lost its records, or is about to. */
+	/* An mm without users has lost its records, or is about to: unmap_kept_exit(). */
 	if (!record && atomic_read(&mm->mm_users)) {
 		record = kept_alloc(bucket, mm, memcg);
 		new = record;
@@ -166,13 +171,13 @@ static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
 }
 
 /**
- * unmap_kept_add - remember where empty tables are, to give them back later
- * @mm: theirs
- * @start: an address that the first translates
- * @end: the end of what the last one translates
- * @nr: how many there are between; one: it is that table alone
+ * unmap_kept_add - record where empty tables are, to free them later
+ * @mm: the mm of the tables
+ * @start: an address that the first table translates
+ * @end: the end of the range that the last table translates
+ * @nr: how many empty tables the range has; if 1, the range is that table alone
  *
- * By policy when memory is short, or else soon.  Any lock may be held.
+ * They are freed when memory is short or soon, as the policy says.  Any lock may be held.
  */
 void unmap_kept_add(struct mm_struct *mm, unsigned long start,
 		    unsigned long end, unsigned int nr)
@@ -185,12 +190,12 @@ void unmap_kept_add(struct mm_struct *mm, unsigned long start,
 }
 
 /**
- * unmap_kept_evicted - reclaim, or MADV_FREE, has emptied a table
- * @mm: its mm
- * @addr: an address it translates
+ * unmap_kept_evicted - record a table that reclaim or MADV_FREE has emptied
+ * @mm: the mm of the table
+ * @addr: an address that the table translates
  *
- * It can go after reclaim's deferred flush: see unmap_flush_and_sweep().  Page-table lock
- * held on entry and return.
+ * The table can be freed after reclaim's deferred flush: see unmap_flush_and_sweep().
+ * Page-table lock held on entry and return.
  */
 void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
 {
@@ -198,14 +203,14 @@ void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
 }
 
 /**
- * unmap_kept_swap_freed - swap entries were freed with their memory
- * @mm: theirs
- * @pte: in their table; null: that has gone meanwhile
- * @addr: an address it translates
+ * unmap_kept_swap_freed - MADV_FREE has cleared swap entries in a table
+ * @mm: the mm of the table
+ * @pte: an entry of the table; null if the table was freed meanwhile
+ * @addr: an address that the table translates
  *
- * For MADV_FREE, which clears them itself: the table can go with all others at its end,
- * see unmap_sweep_own().  Page-table lock held on entry and return, if there
- * is a table.
+ * Called by stock's MADV_FREE, which clears swap entries itself.  If the table is empty now
+ * it is recorded, and freed with the others at the end of MADV_FREE: unmap_sweep_own().
+ * Page-table lock held on entry and return, if @pte is not null.
  */
 void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 {
@@ -214,8 +219,8 @@ void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 }
 
 /**
- * unmap_kept_exit - nobody uses an mm any more
- * @mm: about to be torn down; it has no users
+ * unmap_kept_exit - drop all records of an mm that has lost its last user
+ * @mm: about to be torn down; mm_users is zero
  */
 void unmap_kept_exit(struct mm_struct *mm)
 {
@@ -223,7 +228,10 @@ void unmap_kept_exit(struct mm_struct *mm)
 	struct hlist_node *next;
 	struct kept *record;
 
-	/* Who adds one meanwhile has seen a user, or sees none under the lock. */
+	/*
+	 * A concurrent kept_add_places() either added its record before this, or finds under
+	 * the lock that the mm has no users, and adds none.
+	 */
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry_safe(record, next, &bucket->records, node) {
 		if (record->mm != mm)
@@ -235,16 +243,17 @@ void unmap_kept_exit(struct mm_struct *mm)
 }
 
 /*
- * A record of current->mm, or null.  A kernel thread that borrows the mm
- * (kthread_use_mm()) need not hold a user of it: the last one may be in __mmput() by now.
- * Ranges that take long to walk are left to the worker.
+ * Take a record of @mm, which is current->mm; null if there is none.  mmget_not_zero(),
+ * because a kernel thread that borrows the mm (kthread_use_mm()) need not hold a user
+ * reference: the last user may be in __mmput() by now.  Records whose range takes long to
+ * walk are left to the worker.
  */
 struct kept *unmap_kept_take_own(struct mm_struct *mm)
 {
 	struct bucket *bucket = kept_bucket_of(mm);
 	struct kept *record;
 
-	/* A task that has just emptied a table sees its own record without the lock. */
+	/* A task that has just emptied a table sees the record it added without the lock. */
 	if (hlist_empty(&bucket->records))
 		return NULL;
 	spin_lock(&bucket->lock);
@@ -265,8 +274,9 @@ static unsigned long kept_due(const struct kept *record)
 }
 
 /*
- * One of a bucket's records that the worker is to sweep now, or null.  @next becomes
- * earlier if one of those passed over is due before.
+ * Take a record of bucket @i that the worker should sweep now; null if there is none.
+ * @next is moved to the time, in jiffies, at which the first of the records passed over is
+ * due, if that is earlier.
  */
 struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 {
@@ -278,7 +288,7 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 		return NULL;
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node) {
-		/* The shrinker's. */
+		/* Listed records are left to the shrinker. */
 		if (!eager && !list_empty(&record->lru))
 			continue;
 		if (time_is_after_jiffies(kept_due(record))) {
@@ -299,17 +309,20 @@ static bool kept_is_old(const struct places *p)
 }
 
 /**
- * unmap_kept_try_take - take a record out of its bucket, for the shrinker
- * @record: in the shrinker's list, whose lock is held; the caller takes it out of that
+ * unmap_kept_try_take - the shrinker takes a record out of its bucket
+ * @record: in the shrinker's list; the list's lock is held
  *
- * Return: false if it has changed of late, its mm has no users, or the bucket is locked.
+ * On success the caller removes the record from the list, too.
+ *
+ * Return: false if the record was updated less than KEEP_AGE ago, if its mm has no users, or
+ * if the bucket is locked.
  */
 bool unmap_kept_try_take(struct kept *record)
 {
 	struct bucket *bucket = kept_bucket_of(record->mm);
 	bool taken;
 
-	/* The other way round is the order of these locks. */
+	/* The lock order is bucket, then list; the list is locked already, so only try. */
 	if (!spin_trylock(&bucket->lock))
 		return false;
 	taken = kept_is_old(&record->places) && mmget_not_zero(record->mm);
@@ -319,7 +332,11 @@ bool unmap_kept_try_take(struct kept *record)
 	return taken;
 }
 
-/* What is left of a record that was taken is for another time.  It is gone on return. */
+/*
+ * Give up a record that was taken but has places left.  They are merged into the mm's
+ * current record, or the record goes back to its bucket.  The caller no longer owns it, nor
+ * the user reference to the mm.
+ */
 void unmap_kept_put_back(struct kept *record)
 {
 	struct bucket *bucket = kept_bucket_of(record->mm);
@@ -343,7 +360,7 @@ void unmap_kept_put_back(struct kept *record)
 	mmput_async(mm);
 }
 
-/* Nothing is left of a record that was taken. */
+/* Free a record that was taken and has no places left, and drop the mm's user reference. */
 void unmap_kept_drop(struct kept *record)
 {
 	mmput_async(record->mm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of empty page tables that are not given back at once, and what is done
- * with them: tables_kept.c, tables_sweep.c, tables_shrink.c, tables_worker.c.
+ * Records of empty page tables that are not freed at once (tables_kept.c), and the code
+ * that sweeps them (tables_sweep.c, tables_shrink.c, tables_worker.c).
  */
 #ifndef __MM_UNMAP_TABLES_KEPT_H
 #define __MM_UNMAP_TABLES_KEPT_H
@@ -14,19 +14,19 @@
 #define PLACES			20
 #define KEPT_BUCKET_BITS	6
 #define KEPT_BUCKETS		BIT(KEPT_BUCKET_BITS)
-/* A table that has not been empty for long is about to be filled again. */
+/* In jiffies.  A table that became empty less than that ago is likely to be filled again. */
 #define KEEP_AGE		max(HZ / 50, 1)
 
 struct mem_cgroup;
 
 /**
  * struct places - where empty tables may be
- * @nr: how many were seen
- * @nr_places: how many of @place are in use
- * @since: when the last of them was seen, in jiffies
- * @start: where the others are: from here
- * @end: to here; 0: there are no others
- * @place: single tables, an address of each; where reclaim noticed it, the one it emptied
+ * @nr: how many empty tables were seen
+ * @nr_places: how many elements of @place are in use
+ * @since: when the last of the tables was seen, in jiffies
+ * @start: start of the range that holds the tables not listed in @place
+ * @end: end of that range; 0 if there is none
+ * @place: one address in each single table; if reclaim emptied it, the address it unmapped
  */
 struct places {
 	unsigned int nr;
@@ -37,14 +37,14 @@ struct places {
 };
 
 /**
- * struct kept - tables that an mm emptied while it belonged to one control group
+ * struct kept - record of the tables that an mm emptied while in one control group
  * @node: in the bucket of the mm
- * @lru: in the list of the group and the node, for the shrinker
- * @mm: theirs
- * @memcg: the group, with a reference; null where there are no such groups
- * @nid: the memory node; that of the processor that made the record
- * @pause: for how many ticks the worker leaves it alone after an attempt in vain
- * @due: the worker does not look at it before, in jiffies
+ * @lru: in the shrinker's list of the group and the memory node
+ * @mm: the mm of the tables
+ * @memcg: the group, with a reference; null without memory control groups
+ * @nid: memory node of the processor that made the record
+ * @pause: ticks that the worker waits before it tries again if tables were left
+ * @due: the worker does not sweep the record before this time, in jiffies
  * @places: where the tables are
  */
 struct kept {
@@ -71,15 +71,15 @@ static inline bool places_left(const struct places *p)
 	return p->nr_places || p->end;
 }
 
-/* So few in so large a range that a walk through it is worth while now and then only. */
+/* Whether a range holds so few tables that it should be walked only now and then. */
 static inline bool places_are_sparse(const struct places *p)
 {
 	return (p->end - p->start) / PMD_SIZE > (unsigned long)p->nr * BITS_PER_LONG;
 }
 
 /*
- * tables_kept.c.  Who takes a record is its owner, and has a user of its mm until it
- * puts it back or drops it.
+ * tables_kept.c.  The caller that takes a record owns it, together with a user reference to
+ * its mm, until the caller puts the record back or drops it.
  */
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr);
@@ -90,18 +90,18 @@ bool unmap_kept_try_take(struct kept *record);
 void unmap_kept_put_back(struct kept *record);
 void unmap_kept_drop(struct kept *record);
 
-/* tables_sweep.c: how many were given back; places_left() tells whether that is all. */
+/* tables_sweep.c: returns how many tables were freed; places_left() tells if any are left. */
 unsigned int unmap_kept_sweep(struct kept *record, unsigned long age);
 
-/* tables_shrink.c: the bucket's lock is held. */
+/* tables_shrink.c: called with the bucket's lock held. */
 bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
 
-/* tables_waiting.c: after the shrinker's sweep. */
+/* tables_waiting.c: called by the shrinker after a sweep. */
 bool unmap_grace_many(struct mm_struct *mm);
 void unmap_grace_await_room(void);
 
-/* tables_worker.c: when it comes first, and again. */
+/* tables_worker.c: jiffies until the worker first sweeps a record, and until it retries. */
 #define WORKER_FIRST	max(HZ / 50, 1)
 #define WORKER_RETRY	max(HZ / 100, 1)
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kept page tables are given back when memory is short: of all processes, or of a control
- * group that is at its limit.
+ * The shrinker frees kept page tables when memory is short: tables of all processes, or
+ * those of a control group that is at its limit.
  *
- * Records are in the lists of the group that the mm belonged to when it emptied the
- * tables (list_lru): reclaim of that group finds them wherever the process is now, and if
- * the group has gone, reclaim of its parent.  How many there are is known without a look
- * at any of them.
+ * A record is in the list (list_lru) of the group that the mm belonged to when it emptied
+ * the tables.  Reclaim of that group finds the record wherever the process is now; after the
+ * group was removed, reclaim of its parent finds it.  The shrinker counts records without
+ * visiting them.
  *
- * Page tables are charged as kernel memory: where that is not (cgroup.memory=nokmem),
- * reclaim of a group does not ask us.
+ * Page tables are charged as kernel memory.  If kernel memory is not charged
+ * (cgroup.memory=nokmem), reclaim of a group does not call this shrinker.
  */
 #include <linux/init.h>
 #include <linux/list_lru.h>
@@ -24,8 +24,8 @@
 static struct list_lru lists;
 
 /*
- * Page-table locks may be held.  False: there is no memory for the group's list, or it is
- * too early for any.
+ * Page-table locks may be held.  Returns false if there is no memory for the group's list,
+ * or if the lists are not initialised yet during boot.
  */
 bool unmap_kept_list(struct kept *record)
 {
@@ -47,8 +47,8 @@ void unmap_kept_unlist(struct kept *record)
 }
 
 /*
- * Half of what is counted is asked for, rounded down: a single record must not count as
- * one.  Switched off, they stay where they are.
+ * With seeks == 0 reclaim asks to scan half of this count, rounded down, so a single record
+ * is counted as two.  While the switch is off, records stay in their lists.
  */
 static unsigned long shrink_count(struct shrinker *s, struct shrink_control *sc)
 {
@@ -59,7 +59,7 @@ static unsigned long shrink_count(struct shrinker *s, struct shrink_control *sc)
 	return unmap_tables_enabled() ? nr + (nr == 1) : 0;
 }
 
-/* @arg: where to put it. */
+/* Returns the record that was taken through @arg, a struct kept **. */
 static enum lru_status shrink_isolate(struct list_head *item, struct list_lru_one *list,
 				      void *arg)
 {
@@ -73,7 +73,7 @@ static enum lru_status shrink_isolate(struct list_head *item, struct list_lru_on
 	return LRU_REMOVED;
 }
 
-/* A record once begun is done: walking it costs the same for one table as for all. */
+/* Sweeps one record entirely: the walk costs as much for one of its tables as for all. */
 static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 {
 	struct kept *record = NULL;
@@ -91,7 +91,7 @@ static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 		unmap_kept_put_back(record);
 	else
 		unmap_kept_drop(record);
-	/* Its mm is free to end meanwhile. */
+	/* The mm is no longer referenced here, so the process can exit during the wait. */
 	if (many)
 		unmap_grace_await_room();
 	unmap_worker_wake();
@@ -115,7 +115,7 @@ static int __init unmap_shrinker_init(void)
 	}
 	shrinker->count_objects = shrink_count;
 	shrinker->scan_objects = shrink_scan;
-	/* Nothing has to be read or written to make them again. */
+	/* To allocate a table again takes no I/O. */
 	shrinker->seeks = 0;
 	shrinker->batch = 1;
 	shrinker_register(shrinker);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Looking for empty page tables, to give them back: in ranges, and where records say
- * that there were some.
+ * Search for empty page tables and free them: in ranges, and in the places that records
+ * name.
  *
- * Who sweeps an mm that is not its own holds a lock that others may want more urgently,
- * and may have a lower priority than they, or little time of the processor (cpu.max).  So
- * the mmap lock is only ever tried for, given up as soon as somebody waits for it, and
- * never held by a task that is not running.
+ * A task that sweeps the mm of another process holds an mmap lock that other tasks may need
+ * more urgently, while it may have a lower priority than they or little CPU time (cpu.max).
+ * So it only tries for the mmap lock, releases it as soon as another task waits for it, and
+ * is not preempted while it holds it.
  */
 #include <linux/fs.h>
 #include <linux/mmap_lock.h>
@@ -19,19 +19,19 @@
 #include "table.h"
 #include "tables_kept.h"
 
-/* How many tables are looked at before the mmap lock is let go of. */
+/* How many tables are examined before the mmap lock is released. */
 #define STEP	(2 * TABLE_BATCH)
 
 /**
  * struct sweep - one pass over parts of an mm
  * @batch: tables that look empty
- * @policy: do as the policy says; otherwise they are given back now
- * @lent: the mmap lock is another's, who may want it back
- * @age: spare those that have not been empty for so many ticks
- * @looked: how many places were looked at in this step
- * @freed: how many tables were given back
- * @stop: where the walk ended early
- * @spared: those that looked empty and were not given back
+ * @policy: free or record the tables as the policy says; otherwise free them now
+ * @lent: release the mmap lock after STEP tables, or when another task waits for it
+ * @age: skip tables that were seen empty less than this many ticks ago
+ * @looked: how many places were examined in this step
+ * @freed: how many tables were freed
+ * @stop: the address at which the walk ended early
+ * @spared: places of tables that looked empty and were not freed
  */
 struct sweep {
 	struct table_batch batch;
@@ -74,7 +74,7 @@ static void sweep_batch(struct sweep *s)
 		unmap_places_add(&s->spared, start, end, nr);
 }
 
-/* One look, without a lock: it is only to find out whether to lock at all. */
+/* Reads the watched entry without a lock, only to decide whether to take the locks. */
 static bool sweep_looks_empty(pmd_t *pmd, unsigned long addr)
 {
 	pte_t *table = pte_offset_map(pmd, addr & PMD_MASK);
@@ -105,7 +105,7 @@ static bool sweep_step_is_over(struct sweep *s, struct mm_struct *mm)
 	       (s->lent && (s->looked >= STEP || mmap_lock_is_contended(mm)));
 }
 
-/* Where the walk goes on in the next step, if it ends here. */
+/* Returns 1 to end the walk if the step is over; the next step continues at @next. */
 static int sweep_end_step(struct mm_walk *walk, unsigned long next)
 {
 	struct sweep *s = walk->private;
@@ -128,8 +128,8 @@ static int sweep_hole(unsigned long addr, unsigned long next, int depth,
 }
 
 /*
- * The walk would split a huge PUD.  One read decides: a PUD that holds a page of PMDs keeps
- * it while the mmap lock is held, and any other one may change at once.
+ * Skip huge PUDs, which the walk would split.  The PUD is read once: a PUD that holds a page
+ * of PMDs keeps it while the mmap lock is held, but any other PUD may change at any time.
  */
 static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
 		     struct mm_walk *walk)
@@ -141,7 +141,7 @@ static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
 	return 0;
 }
 
-/* Mappings of devices have page tables as well. */
+/* Skip only hugetlb: unlike the default test, this one lets VM_PFNMAP mappings be walked. */
 static int sweep_vma(unsigned long start, unsigned long end, struct mm_walk *walk)
 {
 	return is_vm_hugetlb_page(walk->vma);
@@ -155,22 +155,23 @@ static const struct mm_walk_ops sweep_ops = {
 	.walk_lock = PGWALK_RDLOCK,
 };
 
-/* The mmap lock is held.  Returns where it stopped: at @end, or when the step is over. */
+/* mmap lock held.  Returns where the walk stopped: at @end, or where the step ended. */
 static unsigned long sweep_part(struct sweep *s, struct mm_struct *mm,
 				unsigned long start, unsigned long end)
 {
 	return walk_page_range(mm, start, end, &sweep_ops, s) > 0 ? s->stop : end;
 }
 
-/* mm_find_pmd() does not expect what is larger than a PMD. */
+/* mm_find_pmd() cannot handle huge PUDs, which only these mappings can have. */
 static bool sweep_vma_may_be_huge(const struct vm_area_struct *vma)
 {
 	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
 }
 
 /*
- * The table that translates @addr.  Its VMA is nearly always there still; a table without
- * any may be free_pgtables()'s already.
+ * Examine the table that translates @addr.  The VMA of @addr nearly always still exists; if
+ * not, any VMA that overlaps the table will do.  Without one, free_pgtables() may already be
+ * freeing the table.
  */
 static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
 {
@@ -192,12 +193,12 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 }
 
 /**
- * unmap_sweep_range - give back the empty tables of a range
- * @mm: its mmap lock is held, and on return
- * @start: where the range begins; tables that reach into it are looked at
- * @end: its end
+ * unmap_sweep_range - free the empty tables of a range, or record them by policy
+ * @mm: its mmap lock is held on entry and return
+ * @start: start of the range; tables that only overlap the range are examined, too
+ * @end: end of the range
  *
- * For stock code that clears entries itself.  The policy may be to keep them.
+ * Called by stock code that clears entries itself.
  */
 void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
 		       unsigned long end)
@@ -214,12 +215,12 @@ void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
 }
 
 /**
- * unmap_sweep_vma_range - the same, where the mmap lock need not be held
- * @vma: overlaps the range; it is locked, for reading at least
- * @start: where the range begins
- * @end: its end
+ * unmap_sweep_vma_range - as unmap_sweep_range(), with the mmap lock or only the VMA's lock
+ * @vma: overlaps the range; locked for reading at least, unless the mmap lock is held
+ * @start: start of the range
+ * @end: end of the range
  *
- * If no table looks empty no lock is taken.
+ * If no table looks empty, no lock is taken.
  */
 void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 			   unsigned long end)
@@ -263,8 +264,8 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
 }
 
 /*
- * With the mmap lock of another the task stays where it is: nobody who is to run first
- * keeps it from letting go.
+ * Disable preemption while another process's mmap lock is held, so that no task of higher
+ * priority delays its release.  PREEMPT_RT cannot do so, because spinlocks sleep there.
  */
 static void sweep_pin_task(bool here)
 {
@@ -276,7 +277,7 @@ static void sweep_pin_task(bool here)
 		preempt_enable();
 }
 
-/* False if the mmap lock is not to be had. */
+/* Sweep until the step is over.  Returns false if the mmap lock could not be taken. */
 static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 {
 	bool locked;
@@ -284,7 +285,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 	s->looked = 0;
 	sweep_pin_task(true);
 	locked = mmap_read_trylock(mm);
-	/* An mm whose fork() failed halfway has VMAs that are not its own. */
+	/* If fork() failed halfway, the child's mm still has VMAs of its parent. */
 	if (locked && check_stable_address_space(mm))
 		unmap_places_clear(p);
 	else if (locked)
@@ -296,13 +297,14 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 }
 
 /**
- * unmap_kept_sweep - give back the tables of a record that are still empty
- * @record: the caller has taken it; what it could not look at, or spared, is left in it
- * @age: spare those that have not been empty for so many ticks
+ * unmap_kept_sweep - free the tables of a record that are still empty
+ * @record: taken by the caller; places not examined, or skipped for @age, are left in it
+ * @age: skip tables that were seen empty less than this many ticks ago
  *
- * The mmap lock is tried for, and dropped whenever others should run or want it.
+ * The mmap lock is tried for, and released when a reschedule is due or another task waits
+ * for it.
  *
- * Return: how many were given back.
+ * Return: how many tables were freed.
  */
 unsigned int unmap_kept_sweep(struct kept *record, unsigned long age)
 {

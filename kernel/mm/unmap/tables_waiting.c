@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page tables that were given back, and wait for their grace period.
+ * Unhooked page tables that wait for their grace period.
  *
- * They are still charged, and cannot be reclaimed.  A task that fills and empties tables
- * without end makes more of them in one grace period than a small control group has room
- * for, and would be killed for what is about to come free.  So where they would fill the
- * room that a group has left, empty tables stay where they are for a while: filled again,
- * they cost nothing.
+ * They are still charged, and cannot be reclaimed.  A task that keeps filling and emptying
+ * tables can unhook more of them in one grace period than a small control group has room
+ * for, and would be OOM-killed although that memory is about to be freed.  So when waiting
+ * tables would fill the room that a group has left, further empty tables are not unhooked
+ * for a while: if they are filled again, they cost nothing.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -21,10 +21,10 @@
 #include "table.h"
 #include "tables_kept.h"
 
-/* So many may always wait: who has no room for them is at its end anyway. */
+/* This many tables may always wait: a group without room for them is lost anyway. */
 #define FEW	64
 
-/* Groups share a number now and then: a hint is all that it is for. */
+/* A group's counter is found by hash.  Two groups may share one, as it is only a hint. */
 #define SLOT_BITS	8
 
 static atomic_long_t waiting[1 << SLOT_BITS];
@@ -40,11 +40,13 @@ static unsigned int grace_slot_of(struct mm_struct *mm)
 }
 
 /**
- * unmap_grace_begin - tables wait for their grace period
- * @mm: theirs
- * @nr: how many
+ * unmap_grace_begin - count tables that begin to wait for their grace period
+ * @mm: the mm of the tables
+ * @nr: how many tables
  *
- * Return: what unmap_grace_end() is to be told.  Any lock may be held.
+ * Any lock may be held.
+ *
+ * Return: the slot to pass to unmap_grace_end().
  */
 unsigned int unmap_grace_begin(struct mm_struct *mm, long nr)
 {
@@ -54,19 +56,22 @@ unsigned int unmap_grace_begin(struct mm_struct *mm, long nr)
 	return slot;
 }
 
-/* They wait no more. */
+/* The grace period of @nr tables is over.  @slot is what unmap_grace_begin() returned. */
 void unmap_grace_end(unsigned int slot, long nr)
 {
 	atomic_long_sub(nr, &waiting[slot]);
 }
 
-/* Of an mm's group, so many that they would be missed. */
+/* Whether so many tables of the mm's group wait that their memory matters. */
 bool unmap_grace_many(struct mm_struct *mm)
 {
 	return atomic_long_read(&waiting[grace_slot_of(mm)]) >= FEW;
 }
 
-/* Whose groups had room, and in this tick have it until so many wait.  A hint. */
+/*
+ * The result of the last check, cached on each CPU: in the tick @when, the groups of @mm had
+ * room as long as fewer than @until tables wait.  A hint, which needs no lock.
+ */
 struct roomy {
 	struct mm_struct *mm;
 	unsigned long when;
@@ -85,7 +90,7 @@ static bool grace_look_for_room(struct mm_struct *mm, long nr)
 	return true;
 }
 
-/* Whether the groups of an mm have room for more tables that wait.  Any lock may be held. */
+/* Whether the groups of @mm have room for more waiting tables.  Any lock may be held. */
 bool unmap_grace_has_room(struct mm_struct *mm)
 {
 	long nr = atomic_long_read(&waiting[grace_slot_of(mm)]);
@@ -99,9 +104,10 @@ bool unmap_grace_has_room(struct mm_struct *mm)
 }
 
 /*
- * Reclaim has given back many tables.  If it was asked for room in the caller's group it
- * would find nothing else, and have somebody killed, before they come free: that takes a
- * grace period, and no longer is waited.
+ * Called after the shrinker has unhooked many tables.  If the group of the reclaiming task
+ * is at its limit, wait until the tables are freed: otherwise reclaim would find nothing
+ * else, and a process would be OOM-killed.  Waits for one grace period, for at most a tenth
+ * of a second, or until the group has room.
  */
 void unmap_grace_await_room(void)
 {

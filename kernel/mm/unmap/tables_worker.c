@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The policy, and who gives back at once what was written down.
+ * The policy, and the sweep of records that do not wait for the shrinker.
  *
- * But with the policy "pressure", a task that has emptied tables of its own process gives them
- * back itself (unmap_flush_and_sweep(), unmap_sweep_own()).  Those of others,
- * and those whose mmap lock it could not have, are a worker's: reclaim may be done by a
- * task that hardly runs, and that is not to hold up those whose memory it takes.
+ * Except with the policy "pressure", a task that has emptied tables of its own process frees
+ * them itself (unmap_flush_and_sweep(), unmap_sweep_own()).  A worker frees the tables of
+ * other processes, and those whose mmap lock the task could not get: the reclaiming task may
+ * get little CPU time, and must not delay the processes whose memory it reclaims.
  *
- * Nobody waits for the worker, and so it needs no memory of its own to get on; nor does it
- * stop for suspend, as what it does cannot be told from outside.
+ * The workqueue has no rescuer (WQ_MEM_RECLAIM), because no task waits for the worker.  It
+ * is not freezable, because what the worker does is invisible to user space.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -20,15 +20,15 @@
 #include "table.h"
 #include "tables_kept.h"
 
-/* A record whose mmap lock is never to be had is not tried for more often than that. */
+/* The longest pause, in jiffies, between two attempts at a record that makes no progress. */
 #define RETRY_MAX	HZ
-/* While there are records, the worker looks for new ones so often. */
+/* As long as there are records, the worker runs again after this many jiffies. */
 #define LOOK		max(HZ / 10, 1)
 
 enum tables_policy {
-	TABLES_EAGER,		/* given back at once */
-	TABLES_HUGE,		/* the same, and huge pages may come back (law 11) */
-	TABLES_PRESSURE,	/* kept until memory is short */
+	TABLES_EAGER,		/* free empty tables at once */
+	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */
+	TABLES_PRESSURE,	/* keep empty tables until memory is short */
 	NR_TABLES_POLICIES,
 };
 
@@ -40,19 +40,22 @@ static const char * const policy_names[NR_TABLES_POLICIES] = {
 
 static enum tables_policy policy = TABLES_EAGER;
 
-/* Whether empty tables are given back at once. */
+/* Whether empty tables are freed at once. */
 bool unmap_policy_eager(void)
 {
 	return READ_ONCE(policy) != TABLES_PRESSURE;
 }
 
-/* Law 11: whether they leave a mark. */
+/* Law 11: whether freed tables leave a mark in their PMD. */
 bool unmap_policy_marks(void)
 {
 	return READ_ONCE(policy) != TABLES_HUGE;
 }
 
-/* What is left is tried for again, less and less often if it is all that there was. */
+/*
+ * Sweep a record.  Tables that are left are tried again later; each attempt that frees none
+ * doubles the pause before the next one.
+ */
 static void worker_sweep_record(struct kept *record)
 {
 	unsigned int freed = 0;
@@ -73,10 +76,13 @@ static void worker_sweep_record(struct kept *record)
 static void worker_run(struct work_struct *work);
 static DECLARE_DELAYED_WORK(worker, worker_run);
 
-/* Of one bucket, before the others get their turn. */
+/* How many records of one bucket are swept before the next bucket gets its turn. */
 #define AT_ONCE		32
 
-/* Those that are due, one after the other.  Returns when the next one is. */
+/*
+ * Sweep all records that are due.  Returns the time, in jiffies, at which the next one may
+ * be due; @next if there is none.
+ */
 static unsigned long worker_sweep_due(unsigned long next)
 {
 	struct kept *record;
@@ -99,21 +105,24 @@ static void worker_run(struct work_struct *work)
 {
 	const unsigned long never = jiffies + MAX_JIFFY_OFFSET;
 
-	/* Also what was written down before the policy changed. */
+	/* Whatever the policy is now: records made before it changed may be left. */
 	if (unmap_tables_enabled() && worker_sweep_due(never) != never)
 		queue_delayed_work(system_unbound_wq, &worker, LOOK);
 }
 
-/* The policy or the switch has changed: records may wait that nobody else would sweep. */
+/* After the policy or the switch has changed, there may be records that only we sweep. */
 void unmap_worker_policy_changed(void)
 {
-	/* The worker looks for records after it has ceased to be pending. */
+	/*
+	 * The caller's stores come before this test.  The worker ceases to be pending before
+	 * it searches for records: if it is pending still, it will see them.
+	 */
 	smp_mb();
 	if (!delayed_work_pending(&worker))
 		queue_delayed_work(system_unbound_wq, &worker, WORKER_FIRST);
 }
 
-/* A record was written down.  Any lock may be held. */
+/* Make sure that the worker runs: a record was added.  Any lock may be held. */
 void unmap_worker_wake(void)
 {
 	if (unmap_policy_eager())
@@ -121,11 +130,11 @@ void unmap_worker_wake(void)
 }
 
 /**
- * unmap_sweep_own - give back tables of this process that were found empty
+ * unmap_sweep_own - free the empty tables of this process that were recorded
  *
- * Those that unmap_kept_evicted() was told of.  Where the mmap lock cannot be had for
- * reading, and for those of others, the worker comes later.  Neither folios nor rmap are
- * locked.
+ * Frees the tables that unmap_kept_evicted() has recorded.  If the mmap lock cannot be taken
+ * for reading, the worker frees them later, as it does tables of other processes.  The
+ * caller holds no folio lock and no rmap lock.
  */
 void unmap_sweep_own(void)
 {
@@ -146,10 +155,10 @@ void unmap_sweep_own(void)
 }
 
 /**
- * unmap_flush_and_sweep - flush what try_to_unmap() has deferred
+ * unmap_flush_and_sweep - flush what try_to_unmap() has deferred, then free empty tables
  *
- * Then tables of this process which it left empty are given back.  For reclaim, in place
- * of try_to_unmap_flush(), where neither folios nor rmap are locked.
+ * Frees the tables of this process that try_to_unmap() has emptied.  Reclaim calls this in
+ * place of try_to_unmap_flush(), with no folio lock and no rmap lock held.
  */
 void unmap_flush_and_sweep(void)
 {
@@ -157,7 +166,7 @@ void unmap_flush_and_sweep(void)
 	unmap_sweep_own();
 }
 
-/* All policies, the one in force in brackets.  Returns the length of the text. */
+/* Prints all policies, the current one in brackets.  Returns the length of the text. */
 ssize_t unmap_policy_show(char *buf)
 {
 	ssize_t len = 0;
@@ -170,7 +179,7 @@ ssize_t unmap_policy_show(char *buf)
 	return len - 1;
 }
 
-/* Returns -EINVAL unless the text is the name of a policy. */
+/* Sets the policy by name.  Returns 0, or -EINVAL if @text names no policy. */
 int unmap_policy_store(const char *text)
 {
 	int i = sysfs_match_string(policy_names, text);
