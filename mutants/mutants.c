@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Laws of mm/unmap broken on purpose, so that the tests can show that they notice.
+ * Mutants: places that break a law of mm/unmap/ on purpose, to show that the tests notice.
  *
- * This file and mutants.h are in the kernel that tests boot, and in no other.  The lab
- * puts them there, and applies mutants/NAME.cocci, which makes the code ask
- * unmap_mutated(NAME).
+ * This file and mutants.h are only in the kernel that the tests boot.  The lab puts them
+ * there, and applies mutants/NAME.cocci, which makes the code ask unmap_mutated(NAME).
  *
- * The boot parameter unmap.mutants= takes names, separated by commas, and so does
- * /sys/module/unmap/parameters/mutants; an empty line there mends everything.
+ * The boot parameter unmap.mutants= and /sys/module/unmap/parameters/mutants take the names
+ * of the mutants to switch on, separated by commas; an empty line switches all of them off.
  */
 #include <linux/bits.h>
 #include <linux/moduleparam.h>
@@ -37,7 +36,7 @@ static int find(const char *name, size_t len)
 	return -EINVAL;
 }
 
-/* Boot parameters are parsed before there is a slab allocator: nothing is copied. */
+/* Copies nothing: boot parameters are parsed before there is a slab allocator. */
 static int parse(const char *text, unsigned long *mutants)
 {
 	static const char separators[] = ",\n";
@@ -61,7 +60,7 @@ static int mutants_set(const char *text, const struct kernel_param *kp)
 	unsigned long mutants;
 	int err = parse(text ?: "", &mutants);
 
-	/* A test in a kernel that is not broken as asked would prove nothing. */
+	/* Panic: a test that ran without the mutant it asked for would prove nothing. */
 	if (err && system_state < SYSTEM_RUNNING)
 		panic("unmap.mutants: unknown name\n");
 	if (err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the rest of the kernel sees of mm/unmap/.
+ * The interface of mm/unmap/ to the rest of the kernel.
  *
- * The stock entry points live on under the prefix stock_: they serve whatever
- * the switch or the kind of folio keeps from us.  Without CONFIG_UNMAP they
- * get their own names back here, and nothing has changed.
+ * The stock entry points are kept under the prefix stock_: they serve while the switch is
+ * off, and for kinds of folios that mm/unmap/ does not handle.  Without CONFIG_UNMAP, macros
+ * here give them their own names back, so that nothing changes.
  */
 #ifndef _LINUX_UNMAP_H
 #define _LINUX_UNMAP_H
@@ -16,8 +16,8 @@
 #include <linux/unmap_mark.h>
 
 /*
- * The switch, see mm/unmap/control.c.  One static key a bit of
- * /sys/kernel/mm/unmap/enabled, so a bit that is off costs a no-op.
+ * The switch, see mm/unmap/control.c.  Each bit of /sys/kernel/mm/unmap/enabled has a
+ * static key, so a bit that is off costs a no-op.
  */
 enum unmap_bit {
 	UNMAP_BIT_EVICT,
@@ -48,14 +48,15 @@ void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 
 /*
- * What a caller of zap_page_range_single() or unmap_mapping_range_tree() holds, in
- * zap_details: the mmap lock, or the rmap lock of the file.  Empty page tables are given back
- * for those who say so; others may hold no lock that keeps free_pgtables() away.
+ * Flags in zap_details by which a caller of zap_page_range_single() or
+ * unmap_mapping_range_tree() says that it holds the mmap lock, or the rmap lock of the file.
+ * Empty page tables are freed only if one of them is set: other callers may hold no lock
+ * that keeps free_pgtables() away.
  */
 #define UNMAP_ZAP_MMAP_LOCKED	((__force zap_flags_t)BIT(30))
 #define UNMAP_ZAP_RMAP_LOCKED	((__force zap_flags_t)BIT(31))
 
-/* MADV_DONTNEED's details: all goes, as without details; the mmap lock is held. */
+/* For MADV_DONTNEED: zaps everything, as null details do; says that the mmap lock is held. */
 extern struct zap_details unmap_zap_dontneed;
 #define UNMAP_ZAP_DONTNEED	(&unmap_zap_dontneed)
 #else
@@ -76,8 +77,9 @@ bool unmap_map_fails(void);
 #endif
 
 /*
- * Empty page tables are given back while stock code runs: what it needs to see
- * that, or to help with it.  See mm/unmap/table_readers.c and tables_kept.c.
+ * Empty page tables are freed while stock code runs.  With these functions stock code
+ * notices that a table is gone, or has empty tables freed.  See mm/unmap/table_readers.c
+ * and tables_kept.c.
  */
 #ifdef CONFIG_UNMAP_TABLES
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
@@ -85,7 +87,7 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 bool unmap_table_gone(pte_t *pte);
 bool unmap_table_missed(pmd_t *pmd);
 bool unmap_is_table(pmd_t *pmd);
-/* Of the table, or the PMD's own. */
+/* Returns the page-table lock, or @pml if the PMD holds no table. */
 spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml);
 
 void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
@@ -97,7 +99,10 @@ void unmap_sweep_own(void);
 void unmap_kept_exit(struct mm_struct *mm);
 void unmap_flush_and_sweep(void);
 
-/* As pte_offset_map_lock(), for page faults: one branch more if there is a table. */
+/*
+ * pte_offset_map_lock() for page faults, which allocates the table if it is gone.  If there
+ * is a table it costs one more branch.
+ */
 static inline pte_t *unmap_fault_map_lock(struct mm_struct *mm, pmd_t *pmd,
 					  unsigned long addr, spinlock_t **ptlp)
 {
@@ -108,7 +113,10 @@ static inline pte_t *unmap_fault_map_lock(struct mm_struct *mm, pmd_t *pmd,
 	return unmap_alloc_map_lock(mm, pmd, addr, ptlp);
 }
 
-/* One look: of two, the second may find none what was a table in the first. */
+/*
+ * The PMD is read once.  Of two reads, the second could find the PMD none after the table was
+ * freed, and pmd_bad() takes a none PMD for bad.
+ */
 static inline bool unmap_pmd_bad(pmd_t *pmd)
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
@@ -170,13 +178,13 @@ static inline void unmap_kept_exit(struct mm_struct *mm)
 }
 #endif /* CONFIG_UNMAP_TABLES */
 
-/* Of mm/memory.c, static in the stock kernel; @page may be null. */
+/* Defined in mm/memory.c, where it is static in the stock kernel; @page may be null. */
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
 		   struct page *page);
 
 /*
  * Helpers of mm/rmap.c for the deferred TLB flush of reclaim, static in the
- * stock kernel.  Both want the page-table lock held.
+ * stock kernel.  Called with the page-table lock held.
  */
 void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
 			       unsigned long uaddr);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A none PMD remembers that its page table was given back (law 11): the MARK.
+ * The MARK: a bit in a none PMD, which says that its page table was freed (law 11).
  *
- * A fault there gets a table again, as if it had stayed, and nothing huge.  The mark is
- * a bit that pmd_none() ignores, and that no processor looks at in an entry which is not
- * present; whatever is installed overwrites it.  mm/unmap/table_mark.c and
- * Documentation/mm/unmap.rst say who leaves, takes along and removes it, and why nobody
- * else notices.  A mark that has outlived its reason costs a table where a huge page was
- * possible, no more.
+ * A fault at a marked PMD gets a page table, as if the old one had stayed, and no huge page.
+ * pmd_none() ignores the bit, and so do processors in an entry that is not present; any
+ * entry that is installed overwrites it.  mm/unmap/table_mark.c and
+ * Documentation/mm/unmap.rst say what sets, moves, copies and removes marks, and why other
+ * code is not affected.  A stale mark costs a page table where a huge page was possible,
+ * nothing else.
  */
 #ifndef _LINUX_UNMAP_MARK_H
 #define _LINUX_UNMAP_MARK_H
@@ -17,16 +17,16 @@
 #include <linux/pgtable.h>
 
 /*
- * In mm->flags: there may be marks in this mm.  Set before its first one, with the mmap lock
- * held, and never cleared.  The bit is free in 6.12 and 7.3 (which has mm_flags_test() for
- * it), and outside of MMF_INIT_MASK, so that fork() and exec() begin without.  None above 31
- * is: in 6.12 that mask is a negative int.
+ * In mm->flags: this mm may have marks.  Set before its first mark, with the mmap lock held,
+ * and never cleared.  The bit is unused in 6.12 and in 7.3 (which tests it by
+ * mm_flags_test()).  It is outside of MMF_INIT_MASK, so that an mm made by fork() or exec()
+ * begins without it.  No bit above 31 is outside: in 6.12 that mask is a negative int.
  */
 #define MMF_UNMAP_MARKED	15
 
 /*
- * x86-64 ignores dirty and accessed, since there are processors that set them by
- * mistake.  Of the two, dirty is the one that nobody looks at in a table's entry.
+ * pmd_none() of x86-64 ignores dirty and accessed, because some processors set them by
+ * mistake.  The mark is dirty, which no code tests in a PMD that holds a page table.
  */
 #if defined(CONFIG_UNMAP_TABLES) && defined(CONFIG_X86_64)
 static inline bool unmap_pmd_marked(pmd_t pmd)
@@ -55,7 +55,7 @@ static inline bool unmap_pmd_marked(pmd_t pmd)
 	return false;
 }
 
-/* An architecture whose pmd_none() ignores no bit can keep no mark. */
+/* Where pmd_none() ignores no bit, there are no marks: a none PMD is zero. */
 static inline pmd_t unmap_marked_pmd(void)
 {
 	return __pmd(0);
@@ -71,7 +71,7 @@ static inline void unmap_mm_set_marked(struct mm_struct *mm)
 }
 #endif
 
-/* None, and no table was given back there: a fault may put something huge into it. */
+/* None and not marked: no table was freed there, so a fault may install a huge page. */
 static inline bool unmap_pmd_untouched(pmd_t pmd)
 {
 	return pmd_none(pmd) && !unmap_pmd_marked(pmd);
@@ -99,8 +99,8 @@ static inline void __unmap_pmds_fork(struct vm_area_struct *child,
 #endif
 
 /*
- * Something huge is as good as a table there from now on.  @pmd may be null; its lock is
- * taken and dropped, if it is marked.
+ * Remove a mark: from now on a fault may install a huge page there.  @pmd may be null.  The
+ * PMD lock is taken and dropped if the PMD is marked.
  */
 static inline void unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -108,7 +108,7 @@ static inline void unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 		__unmap_pmd_forget(mm, pmd);
 }
 
-/* For free_pgtables(): no VMA is left there, and nobody can reach it.  No lock is held. */
+/* For free_pgtables(): no VMA is left, so no other task reaches the PMD.  No lock is held. */
 static inline void unmap_pmd_unmapped(pmd_t *pmd)
 {
 	if (unlikely(unmap_pmd_marked(*pmd)))
@@ -116,8 +116,9 @@ static inline void unmap_pmd_unmapped(pmd_t *pmd)
 }
 
 /*
- * For mremap(), @from is none: with @whole, nothing else is to come from there.  The mmap
- * lock is held for writing; the lock of @to is taken and dropped.
+ * For mremap(), which passes over @from because it is none.  With @whole, the whole range of
+ * @from is moved.  The mmap lock is held for writing; if @from is marked, the locks of @to
+ * and, with @whole, of @from are taken and dropped, one after the other.
  */
 static inline void unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole)
 {
@@ -126,8 +127,8 @@ static inline void unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, 
 }
 
 /*
- * For fork(), whose copying of the parent's page tables has come to its end in this VMA.
- * Both mmap locks are held for writing.  Nothing but a test where no table was given back.
+ * For fork(), after it has copied the parent's page tables of this VMA.  Both mmap locks are
+ * held for writing.  If the parent never had a mark, this is one test.
  */
 static inline void unmap_pmds_fork(struct vm_area_struct *child,
 				   struct vm_area_struct *parent)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Disturbances for tests: races are hit more often than by chance.
+ * Disturbances for tests, which make races more likely.
  *
  * unmap.window (/sys/module/unmap/parameters/window) is a number of microseconds.  The
- * code waits that long at each place where another CPU could come in between.
+ * code waits that long in each window in which another CPU can change what was read.
  *
  * fail_pte_map in debugfs has the usual knobs of fault injection.  It makes
  * pte_offset_map_lock() find no page table, as if the table had just been freed (law 8).
@@ -37,7 +37,7 @@ void unmap_window(void)
 static DECLARE_FAULT_ATTR(fail_pte_map);
 
 /**
- * unmap_map_fails - shall pte_offset_map_lock() find no page table?
+ * unmap_map_fails - should pte_offset_map_lock() pretend to find no page table?
  */
 bool unmap_map_fails(void)
 {
@@ -45,9 +45,9 @@ bool unmap_map_fails(void)
 }
 
 /**
- * unmap_table_may_go - can a page table that was seen in a PMD be gone by now?
+ * unmap_table_may_go - can a page table that was seen in a PMD be freed by now?
  *
- * For stock code between two reads of a PMD: the window is here.
+ * Stock code calls this between two reads of a PMD, so the window is prolonged here.
  */
 bool unmap_table_may_go(void)
 {

@@ -2,10 +2,10 @@
 /*
  * For tests: /dev/unmap_test does with user memory what drivers do, see driver.h.
  *
- * Law 8.  Drivers put entries into user memory, or look for those that they have had
- * faulted in, with the mmap lock held for reading: empty tables may go meanwhile.
- * And some take entries out without a lock of mm's (BPF's arena): for them no table
- * may be given back.
+ * Law 8.  Drivers install entries in user mappings, or look up entries that they have
+ * faulted in, with the mmap lock held for reading; empty tables may be freed meanwhile.
+ * Other code (BPF's arena) zaps entries without any lock of mm's; that zap must not free
+ * tables.
  */
 #include <linux/fs.h>
 #include <linux/gfp.h>
@@ -23,11 +23,11 @@
 
 /**
  * struct driver - one open file
- * @page: its only page
- * @lock: for @vma; nests in the mmap lock
- * @vma: where it is mapped; null: nowhere
- * @watch_lock: for @watch; the mmap lock nests in it
- * @watch: a reader that is to be stopped
+ * @page: the only page of the file
+ * @lock: protects @vma; nests inside the mmap lock
+ * @vma: where the file is mapped; null if it is not
+ * @watch_lock: protects @watch; the mmap lock nests inside it
+ * @watch: the reader that is to be stopped
  */
 struct driver {
 	struct page *page;
@@ -96,7 +96,7 @@ static bool is_mapped(const struct driver *d, const struct unmap_driver_range *r
 	       range_in_vma(d->vma, range->addr, range->addr + bytes(range));
 }
 
-/* The mmap lock is held, for reading: the VMA stays. */
+/* The mmap lock is held for reading, so that the VMA stays. */
 static int insert(struct driver *d, const struct unmap_driver_range *range,
 		  bool single)
 {
@@ -130,7 +130,7 @@ static int apply(const struct unmap_driver_range *range)
 	return err ?: nr;
 }
 
-/* As KVM and VFIO do, who take it for an error if there is nothing then. */
+/* As KVM and VFIO do: after the fault they take a missing entry for an error. */
 static int fault_once(struct driver *d, const struct unmap_driver_range *range)
 {
 	struct follow_pfnmap_args args = { .address = range->addr };
@@ -166,7 +166,7 @@ static int with_mmap_lock(struct driver *d, unsigned int cmd,
 	return err;
 }
 
-/* Our own lock keeps the VMA, and nothing its tables. */
+/* The driver's lock keeps the VMA from being freed, but no lock keeps its page tables. */
 static int zap(struct driver *d, const struct unmap_driver_range *range)
 {
 	int err = -ENXIO;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests: whoever looks at a PMD is stopped after one of its looks, until another
- * thread has given the table back.
+ * For tests: stops a task after one of its accesses to a PMD, until another thread has
+ * freed the page table.
  *
- * Hardware breakpoints on the PMD and on its lock trap after each access to them, in stock
- * code as in ours: no window has to be built in, and a test can try each look of a reader in
- * turn, without knowing what the compiler made of it.  The lock is for those who have just
- * put a table there, and dropped it.  The reader spins where it was, whatever
- * locks it holds, with interrupts off: if they are those that the other one needs, the table
- * stays, and the reader goes on when its time is over.
+ * Hardware breakpoints on the PMD and on its lock trap after each access, in stock code as
+ * in ours.  So no window has to be built into the code, and a test can stop a reader after
+ * each of its accesses in turn, whatever the compiler made of them.  The breakpoint on the
+ * lock stops code that has just installed a table and dropped the lock.  The stopped task
+ * spins where it was, with interrupts off and holding whatever locks it holds.  If the other
+ * thread needs one of those locks, the table stays, and the stopped task continues after the
+ * time limit.
  */
 #include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
@@ -61,7 +62,10 @@ static struct perf_event *break_at(struct watch *w, void *where, int len)
 	return register_user_hw_breakpoint(&attr, looked, w, current);
 }
 
-/* Whether it holds a table or not; what was mapped below a PUD once has PMDs. */
+/*
+ * Finds the PMD whether or not it holds a table.  Null if there is no VMA, or no page of
+ * PMDs because nothing was mapped below the PUD before.
+ */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
@@ -89,12 +93,12 @@ static int break_at_both(struct watch *w)
 }
 
 /**
- * unmap_watch_begin - watch what the calling task looks at
- * @w: its breakpoint, which is none yet or no longer
- * @want: where, and when to stop it
+ * unmap_watch_begin - watch the calling task's accesses to a PMD
+ * @w: a watch that has no breakpoints
+ * @want: which PMD, and when to stop the task
  *
- * The memory stays mapped until unmap_watch_end(), which the caller has to see to.
- * Nothing is locked.
+ * The caller makes sure that the memory stays mapped until unmap_watch_end().  No lock is
+ * held on entry and return; the mmap lock is taken and dropped.
  */
 int unmap_watch_begin(struct watch *w, const struct unmap_driver_watch *want)
 {
@@ -114,7 +118,7 @@ int unmap_watch_begin(struct watch *w, const struct unmap_driver_watch *want)
 	return err;
 }
 
-/* The task is watched no more. */
+/* Stop watching the task: remove both breakpoints. */
 void unmap_watch_end(struct watch *w)
 {
 	int i;
@@ -126,7 +130,10 @@ void unmap_watch_end(struct watch *w)
 	}
 }
 
-/* Until the task is stopped, by another one: it has to be quick, and so does not sleep. */
+/*
+ * Wait until the watched task is stopped; called by another thread, which must be quick
+ * once that has happened, and so does not sleep.
+ */
 int unmap_watch_await(struct watch *w)
 {
 	while (atomic_cmpxchg(&w->state, STOPPED, HELP_COMES) != STOPPED) {
@@ -140,7 +147,7 @@ int unmap_watch_await(struct watch *w)
 	return 0;
 }
 
-/* Who waits is told that there is nothing more to wait for. */
+/* End the watch: a thread that waits in unmap_watch_await() returns with -ESHUTDOWN. */
 void unmap_watch_close(struct watch *w)
 {
 	unmap_watch_end(w);

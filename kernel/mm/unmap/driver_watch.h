@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A reader of page tables that is stopped after one of its looks: driver_watch.c. */
+/* Stops a reader of page tables after one of its accesses to a PMD: see driver_watch.c. */
 #ifndef __MM_UNMAP_DRIVER_WATCH_H
 #define __MM_UNMAP_DRIVER_WATCH_H
 
@@ -12,11 +12,11 @@
 struct perf_event;
 
 /**
- * struct watch - looks of one task at one PMD
- * @event: the breakpoints, on the PMD and on its lock; null: none
- * @pmd: what it watches
- * @state: how far the reader is, see driver_watch.c
- * @want: what was asked for
+ * struct watch - the accesses of one task to one PMD
+ * @event: the breakpoints, on the PMD and on its lock; null if there are none
+ * @pmd: the PMD that is watched
+ * @state: state of the watched task, an enum in driver_watch.c
+ * @want: what the test asked for
  * @seen: what happened
  */
 struct watch {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Noticing that a page table is empty, on one of our own; and which tables are given
- * back together.
+ * Tests of noticing that a page table is empty, of batches, of marks and of records.
  *
- * The table belongs to init_mm, which page-table checking and TLB flushing leave
- * alone.  Nobody else knows it, so no lock is taken.
+ * The table under test is allocated for init_mm, which page-table checking and TLB flushing
+ * ignore.  No other code uses it, so no lock is taken.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -62,7 +61,7 @@ static unsigned int random_below(struct unmap_table_test *t, unsigned int end)
 	return prandom_u32_state(&t->rnd) % end;
 }
 
-/* Present, swap, or a marker: whatever is not none is in use. */
+/* A present entry, a swap entry or a marker: any entry that is not none is in use. */
 static pte_t random_entry(struct unmap_table_test *t)
 {
 	switch (random_below(t, 4)) {
@@ -115,7 +114,7 @@ static unsigned long random_word(struct unmap_table_test *t)
 	return high * PTRS_PER_PTE * PTRS_PER_PTE + prandom_u32_state(&t->rnd);
 }
 
-/* The answer is right, and what is watched then is in use if anything is. */
+/* The answer must be right, and unless the table is empty, the watched entry in use. */
 static void expect_right(struct kunit *test, unsigned long step)
 {
 	struct unmap_table_test *t = test->priv;
@@ -144,8 +143,9 @@ static void clear_all(struct unmap_table_test *t)
 }
 
 /*
- * Few entries are in use, or nearly all: where tables become empty, and full.  With
- * @garbage, somebody else has written into the word now and then.
+ * Fill and clear entries at random, with phases in which few entries are in use and the
+ * table becomes empty, and phases in which nearly all are.  With @garbage, the word with the
+ * watched entry is overwritten now and then.
  */
 static void run_random(struct kunit *test, bool garbage)
 {
@@ -162,7 +162,7 @@ static void run_random(struct kunit *test, bool garbage)
 		}
 		if (garbage && random_below(t, 16) == 0)
 			set_word(t, random_word(t));
-		/* Of five entries a table is emptied often. */
+		/* With only five entries in use at most, the table becomes empty often. */
 		if (used < 4)
 			i = i % 5 * (PTRS_PER_PTE / 5);
 		if (random_below(t, 5) < used)
@@ -182,7 +182,7 @@ static void unmap_table_survives_garbage(struct kunit *test)
 	run_random(test, true);
 }
 
-/* Each entry alone, watched from anywhere. */
+/* A table with a single entry in use: each entry in turn, and any entry watched before. */
 static void unmap_table_finds_any_entry(struct kunit *test)
 {
 	struct unmap_table_test *t = test->priv;
@@ -199,7 +199,7 @@ static void unmap_table_finds_any_entry(struct kunit *test)
 	}
 }
 
-/* How many entries a look went over: it goes once around at most. */
+/* How many entries a search has read: it goes around the table once at most. */
 static unsigned int cost_of_look(const struct unmap_table_test *t, unsigned int before,
 				 bool empty)
 {
@@ -208,7 +208,10 @@ static unsigned int cost_of_look(const struct unmap_table_test *t, unsigned int 
 	return empty ? PTRS_PER_PTE : (now - before) % PTRS_PER_PTE + 1;
 }
 
-/* All entries, cleared in their order: each is passed once, and at the end all are. */
+/*
+ * Clear all entries of a full table in the given order.  The searches together must read
+ * only a few times as many entries as the table has.
+ */
 static void expect_cheap(struct kunit *test, unsigned int first)
 {
 	struct unmap_table_test *t = test->priv;
@@ -261,7 +264,7 @@ static void unmap_table_clearing_all_is_cheap(struct kunit *test)
 	}
 }
 
-/* The second of three batches, all of it, from every one of its tables. */
+/* The edges of the second of three batches, with each of its tables noted first. */
 static void unmap_table_batch_edges(struct kunit *test)
 {
 	struct unmap_table_test *t = test->priv;
@@ -297,7 +300,10 @@ static void unmap_table_batch_fills(struct kunit *test)
 
 	unmap_batch_begin(&batch, NULL, NULL);
 	for (i = 0; i < TABLE_BATCH; i++) {
-		/* The first and the last address of each, by turns; again is no other. */
+		/*
+		 * The first or the last address of the table, alternately.  To note a table
+		 * twice must change nothing.
+		 */
 		unsigned long addr = base + i * PMD_SIZE + (i % 2 ? PMD_SIZE - 1 : 0);
 
 		unmap_batch_note(&batch, t->pmds + i, addr);
@@ -307,7 +313,7 @@ static void unmap_table_batch_fills(struct kunit *test)
 	}
 }
 
-/* Law 11: none for all who look, and whatever comes takes its place. */
+/* Law 11: a marked PMD is none to all tests, and any entry installed overwrites the mark. */
 static void unmap_table_leaves_mark(struct kunit *test)
 {
 	struct unmap_table_test *t = test->priv;
@@ -342,7 +348,7 @@ static void unmap_table_leaves_none(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(t->pmds[0]));
 }
 
-/* An mm with a record of one table, which reclaim is to find. */
+/* An mm with a record of one table, kept for the shrinker. */
 static struct mm_struct *mm_with_record(struct kunit *test)
 {
 	struct mm_struct *mm = mm_alloc();
@@ -353,7 +359,7 @@ static struct mm_struct *mm_with_record(struct kunit *test)
 	return mm;
 }
 
-/* A thread that borrows an mm whose last user is gone must not become a user of it. */
+/* A kernel thread that borrows an mm without users must not become a user of it. */
 static void unmap_table_records_need_users(struct kunit *test)
 {
 	struct mm_struct *mm = mm_with_record(test);
@@ -372,7 +378,10 @@ static void unmap_table_records_need_users(struct kunit *test)
 	mmput(mm);
 }
 
-/* With "pressure" the shrinker has a record from before as soon as it grows. */
+/*
+ * A record made with "eager" goes to the shrinker when it is updated with "pressure", so
+ * the worker must not take it.
+ */
 static void unmap_table_records_change_hands(struct kunit *test)
 {
 	struct mm_struct *mm = mm_alloc();
@@ -393,7 +402,7 @@ static void unmap_table_records_change_hands(struct kunit *test)
 	mmput(mm);
 }
 
-/* Single places, then a range, which begins where a table does. */
+/* Single places are stored first, then a range, whose start is aligned to a table. */
 static void unmap_table_places_grow(struct kunit *test)
 {
 	struct places p;
