@@ -182,7 +182,7 @@ static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *
 /*
  * Whether a TLB may still hold translations through the tables, other than those that the
  * gather @own will flush.  A task that has cleared entries but not flushed yet announced
- * its flush before it took the tables' locks.  Those locks were taken here since, so that
+ * its flush before it dropped the tables' locks.  Those locks were taken here since, so that
  * the announcement is visible.
  */
 static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *own)
