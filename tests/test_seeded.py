@@ -4,10 +4,10 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from swathe.base import results
 from swathe.base.errors import VmLost
@@ -99,7 +99,7 @@ def test_the_guest_is_ended_at_the_first_sign_and_the_results_are_kept(
     monkeypatch.setattr(results, "HERE", tmp_path)
     monkeypatch.setattr(build, "build", lambda request: built)
     monkeypatch.setattr(selftests, "compile_tests", lambda built: {"memx": tmp_path / "memx"})
-    monkeypatch.setattr(mutants, "load", lambda: [MUTANT, replace(MUTANT, name="flush")])
+    monkeypatch.setattr(mutants, "load", lambda: [MUTANT, structs.replace(MUTANT, name="flush")])
     monkeypatch.setattr(vm, "boot", boot)
     monkeypatch.setattr(environment, "look", lambda *args: ABOUT)
     tests = seeded.run(build.KernelRequest(flavor="debug"), 7, 2)

@@ -6,12 +6,12 @@ the code ask, at run time, whether it is to be broken. Nothing else contains the
 """
 
 import hashlib
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any
 
+from msgspec import Struct
+
+from swathe.base import reading
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import MUTANTS, scratch, write_atomically
 from swathe.kernel import hooks
@@ -40,8 +40,7 @@ bool unmap_is_mutant(enum unmap_mutant mutant);
 """
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of mutants/series; mutants/<name>.cocci is the rule."""
 
     name: str
@@ -55,21 +54,13 @@ class Mutant:
         return MUTANTS / f"{self.name}.cocci"
 
 
+class Series(Struct, forbid_unknown_fields=True):
+    mutant: list[Mutant]
+
+
 def parse(text: str) -> list[Mutant]:
     """The mutants of a series, in its order; every key must be there, and no other."""
-    try:
-        entries = tomllib.loads(text).get("mutant", [])
-    except tomllib.TOMLDecodeError as error:
-        raise CheckFailed(f"mutants/series is not TOML: {error}") from error
-    return [parse_entry(entry) for entry in entries]
-
-
-def parse_entry(entry: dict[str, Any]) -> Mutant:
-    odd = entry.keys() ^ {field.name for field in fields(Mutant)}
-    if odd:
-        name = entry.get("name", "(nameless)")
-        raise CheckFailed(f"mutants/series: {name} lacks or has too many keys: {sorted(odd)}")
-    return Mutant(**{**entry, "files": tuple(entry["files"])})
+    return reading.convert(reading.toml(text, "mutants/series"), Series, "mutants/series").mutant
 
 
 def load() -> list[Mutant]:
