@@ -26,7 +26,7 @@ static __always_inline struct page *discard_normal_page(const struct discard *d,
 	return vm_normal_page(d->vma, d->addr, pte);
 }
 
-/* The most entries that a run may have which begins at @page of this large folio. */
+/* Law 2: the longest run that may begin at @page of this large folio. */
 static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
 				      struct page *page)
 {
@@ -206,7 +206,7 @@ static __always_inline void discard_gather(struct discard *d, struct page *page,
 	}
 }
 
-/* Law 1: before rmap and references: the entries are gone, and their flush is recorded. */
+/* Law 1: the entries are gone, and the mmu_gather has recorded their addresses. */
 static __always_inline void discard_assert_recorded(const struct discard *d, unsigned int nr)
 {
 	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep)));

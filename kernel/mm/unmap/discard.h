@@ -90,7 +90,7 @@ static inline unsigned int discard_left(const struct discard *d)
 	return (d->end - d->addr) >> PAGE_SHIFT;
 }
 
-/* Whether anonymous pages are discarded.  Truncation may keep COWed pages (even_cows). */
+/* Whether to discard anonymous pages: truncation may keep COWed pages (!even_cows). */
 static inline bool discard_private(const struct discard *d)
 {
 	return !d->details || d->details->even_cows;
@@ -156,7 +156,7 @@ void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 		       enum node_stat_item item);
 void discard_pay_debt(struct rmap_debt *debt);
 
-/* @nr pages of this folio are not mapped any more: remember it, to update statistics later. */
+/* @nr pages of this folio are not mapped any more: the statistics are updated later. */
 static __always_inline void discard_owe(struct rmap_debt *debt,
 					struct folio *folio,
 					enum node_stat_item item, int nr)

@@ -50,7 +50,7 @@ static unsigned int run_limit(const struct unmap_op *op)
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
-/* Law 6: how many of @nr pages from @page on have the PageAnonExclusive value @exclusive. */
+/* Law 6: how many of the next @nr pages agree with the run's first in PageAnonExclusive. */
 static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr,
 					bool exclusive)
 {
