@@ -56,7 +56,10 @@ struct stamps read_stamps(const char *page)
 	return stamps;
 }
 
-/* Call it after reading the page: if the driver dropped the page before, it has said so. */
+/*
+ * Whether the driver may have dropped the page's last store.  Call it after reading the
+ * page: the driver sets @losing before it drops pages, and @base before it clears @losing.
+ */
 static bool may_be_lost(const struct spot *spot)
 {
 	return load(&spot->losing) || spot->seq <= load(&spot->base);

@@ -159,7 +159,7 @@ static void jump(struct task *task, const struct block *block)
 	task->node->self.calls += block->enters;
 }
 
-/* Into user space, or out of it. */
+/* Follow a block that enters user space or leaves it. */
 static void cross(struct task *task, const struct block *block)
 {
 	task->depth = 0;
@@ -180,7 +180,7 @@ static void follow(struct task *task, const struct block *block)
 	task->last = block;
 }
 
-/* A new task may have the structure of one that ended. */
+/* Forget a task's calls: a new task may reuse the structure of one that has ended. */
 static void forget_calls(struct task *task)
 {
 	task->node = NULL;

@@ -32,7 +32,7 @@ void truncate_all(struct range *r)
 		fail("ftruncate failed: %s", strerror(errno));
 }
 
-/* For the checks: beyond the end of the file, reading raises SIGBUS. */
+/* Restore the file's length for the checks: reading beyond its end raises SIGBUS. */
 void grow_again(struct range *r)
 {
 	if (ftruncate(r->fd, r->len))

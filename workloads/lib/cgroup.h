@@ -22,7 +22,7 @@ void leave_cgroup(void);
 struct usage read_usage(void);
 /* Write @amount to memory.reclaim; false if the kernel found less to reclaim. */
 bool try_reclaim(const char *amount);
-/* Fail unless a figure fell by @asked, 5 % more or less. */
+/* Fail unless the figure @what fell by @asked, within 5 %. */
 void check_drop(const char *what, u64 before, u64 after, u64 asked);
 
 #endif /* CGROUP_H */

@@ -6,7 +6,7 @@
 #include "../../include/mark.h"
 #include "workload.h"
 
-/* In the last stretch; while a stretch is measured, those before it. */
+/* Page faults in the last stretch.  While a stretch is measured: those before it began. */
 static unsigned long faults;
 
 static u64 read_clock(clockid_t clock)

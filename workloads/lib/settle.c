@@ -16,7 +16,7 @@
 
 #include "workload.h"
 
-#define REFRESHES	200	/* each lowers the lists' limit by an eighth */
+#define REFRESHES	200	/* each lowers the limit of the per-CPU lists by an eighth */
 #define WASHED		(16 * MIB)
 
 static void shrink_lists(void)

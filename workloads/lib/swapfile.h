@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Skip unless /mnt is an XFS with room for it.  Nothing may be swapped out yet. */
+/* Skip unless /mnt is an XFS with room for the file.  Call it before anything is swapped out. */
 void swap_to_file(size_t len);
-/* Back to the device; swapoff() reads in what the file holds. */
+/* Use the zram device again.  swapoff() reads the file's pages back into memory. */
 void swap_to_device(void);
 
 #endif /* SWAPFILE_H */

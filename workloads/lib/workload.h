@@ -54,9 +54,9 @@ void settle(void);
  */
 u64 measure_begin(void);
 u64 measure_end(u64 start);
-/* The clock that both read. */
+/* The clock that measure_begin() and measure_end() read, in ns. */
 u64 clock_now(void);
-/* CPU time of this process, all threads added up; time that it waits is not counted. */
+/* CPU time of this process in ns, all threads added up, without the time that they wait. */
 u64 cpu_time(void);
 /* Page faults of this process so far, and in the last measured stretch. */
 unsigned long count_faults(void);
@@ -112,7 +112,7 @@ void split_mapping(char *mem, size_t len);
 /* Fail if a PMD maps memory of this process: kernels differ in when they map by PMD. */
 void check_ptes(void);
 struct census take_census(const void *start, size_t len);
-/* The same; @heads tells of each page whether it is a folio's first. */
+/* Like take_census(); @heads gets, for each page, whether it is the first of a folio. */
 struct census map_folios(const void *start, size_t len, bool *heads);
 /* Fail unless the range is mapped by aligned folios of exactly @kib KiB. */
 void check_folios(const void *start, size_t len, unsigned long kib);

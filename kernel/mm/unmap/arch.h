@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an architecture's page tables are known to allow beyond its interface (several
- * entries looked at as one, the next swap entry without a look, one flush for all), and
- * what they are known to forbid.  Without a word here neither is known: one that pins
- * tables, or keeps something beside an entry, must be named.
+ * What an architecture's page tables allow beyond the generic interface (compare several
+ * entries at once, compute the next swap entry, one deferred flush for a whole mm), and
+ * what they forbid.  The defaults assume neither: an architecture that pins page tables,
+ * or keeps data beside an entry, must be named here.
  */
 #ifndef __MM_UNMAP_ARCH_H
 #define __MM_UNMAP_ARCH_H
@@ -13,13 +13,13 @@
 
 #include <asm/tlbflush.h>
 
-/* All deferred flushes of an mm are one flush of all of it; others go by address. */
+/* x86 makes one full flush for all deferred flushes of an mm; others flush by address. */
 #define UNMAP_ARCH_ONE_FLUSH	\
 	(IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH))
 
 /*
- * arch_check_zapped_pte() does nothing but warn where there is one, in x86 with
- * DEBUG_VM: the call is saved without.  Look again when another one appears.
+ * Only x86 has an arch_check_zapped_pte(), and it only warns, with DEBUG_VM: without
+ * DEBUG_VM save the call.  Check this again when another architecture gets one.
  */
 static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte)
 {
@@ -28,21 +28,21 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 }
 
 /*
- * Several entries at a time.  The page-table lock is held: but for accessed and dirty,
- * which x86 sets in present entries, nobody changes them meanwhile.
+ * Several entries at a time.  The page-table lock is held, so nobody changes the entries
+ * meanwhile, except that x86 hardware sets accessed and dirty in present entries.
  *
- * UNMAP_ARCH_FOURS - whether unmap_arch_differ() may be asked.  Not on Xen PV: what is
- *	in an entry is the machine's number of the page there, and the next number is not
- *	the next page's.
- * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none: a look
- *	at each, and one decision for all, where none means no bit but those that do not
- *	count.
- * unmap_arch_differ() - the bits in which any of four entries from @ptep on is not what
- *	follows from the first being @want, with @step from one to the next.
- * unmap_arch_gather() - @sum, made dirty and young if @pte is; nothing else is asked of it.
- * UNMAP_ARCH_SWAP_STEP - from one swap entry to that of the next place, where that is
- *	the same number for all of them (x86-64 keeps the inverted place in bits that are
- *	neighbours); 0: look at each.
+ * UNMAP_ARCH_FOURS - whether unmap_arch_differ() works.  Not on Xen PV: its entries hold
+ *	machine frame numbers, which are not consecutive for consecutive pages.
+ * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none.  Loads
+ *	each, and tests the OR of them once: pte_none() ignores the same bits in that.
+ *	May return false where this is not implemented.
+ * unmap_arch_differ() - the bits in which any of four entries from @ptep on differs from
+ *	its expected value: @want for the first, and @step more for each that follows.
+ * unmap_arch_gather() - @sum, made dirty and young if @pte is.  Callers use only these two
+ *	bits of the result.
+ * UNMAP_ARCH_SWAP_STEP - the difference between the swap PTEs of consecutive offsets,
+ *	where it is constant (x86-64 keeps the inverted offset in adjacent bits).  0: it is
+ *	not, compare entry by entry.
  */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #define UNMAP_ARCH_FOURS	(!cpu_feature_enabled(X86_FEATURE_XENPV))
@@ -102,7 +102,7 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 
 static __always_inline pte_t unmap_arch_differ(const pte_t *ptep, pte_t want, u64 step)
 {
-	return want;	/* never asked */
+	return want;	/* never called */
 }
 
 static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
@@ -118,9 +118,9 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 #endif
 
 /*
- * get_and_clear_full_ptes(), where the architecture has one of its own.  The
- * generic one makes an entry dirty and young as often as it finds another that
- * is; here once, if it is not.
+ * get_and_clear_full_ptes(): the architecture's own, if it has one.  The generic one calls
+ * pte_mkdirty() and pte_mkyoung() for every dirty or young entry; this one calls each at
+ * most once, at the end.
  */
 static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned long addr,
 					      pte_t *ptep, unsigned int nr, int full)
@@ -146,10 +146,10 @@ static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned lon
 }
 
 /*
- * Walk caches of all processors forget the tables that translate @start to @end; nothing
- * that they translated is in a TLB any more.  x86 is asked for one address in each
- * table: INVLPG forgets all that lead to it (AMD's translation cache extension), or
- * all there are (SDM vol. 3A, 4.10.4.1).
+ * Flush the page tables that translate @start to @end from the page-walk caches of all
+ * processors.  The TLBs hold no translation from them any more.  x86 flushes one address
+ * in each table: INVLPG drops the cached upper-level entries that lead to the address
+ * (AMD's translation cache extension), or all of them (SDM vol. 3A, 4.10.4.1).
  */
 static inline void unmap_arch_flush_tables(struct vm_area_struct *vma,
 					   unsigned long start, unsigned long end)
@@ -162,14 +162,14 @@ static inline void unmap_arch_flush_tables(struct vm_area_struct *vma,
 #endif
 }
 
-/* Xen PV pins page tables, and only the gather's freeing unpins them. */
+/* Xen PV pins page tables, and only freeing them through an mmu_gather unpins them. */
 #if defined(CONFIG_X86) && !defined(CONFIG_UML)
 #define UNMAP_ARCH_TABLES_PINNED	cpu_feature_enabled(X86_FEATURE_XENPV)
 #else
 #define UNMAP_ARCH_TABLES_PINNED	false
 #endif
 
-/* Such architectures keep something beside an entry: arch_unmap_one(). */
+/* The architecture keeps data beside an entry, which arch_unmap_one() saves. */
 #ifdef __HAVE_ARCH_UNMAP_ONE
 #define UNMAP_ARCH_UNMAPS_ONE	true
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Linux 6.12 seen as the newest kernel.  The code is written for the newest;
- * each shim says what it replaces and when it can go.
+ * Shims for Linux 6.12.  The code is written for the newest kernel; each shim
+ * says what it replaces and when it can be dropped.
  */
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
@@ -17,9 +17,9 @@
 #include "arch.h"
 
 /*
- * In 7.3 set_tlb_ubc_flush_pending() takes a range.  x86 notes the whole
- * mm whatever the address, so that one note serves a run; elsewhere (arm64)
- * the address is flushed, and every page needs its own.  Drop when 6.12 goes.
+ * Record a deferred flush.  In 7.3 set_tlb_ubc_flush_pending() takes a range.  x86
+ * records the whole mm whatever the address, so one call is enough for a run; others
+ * (arm64) flush the address, so every page needs a call.  Drop when 6.12 goes.
  */
 static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 				     unsigned long start, unsigned long end)
@@ -31,15 +31,15 @@ static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 }
 
 /*
- * PageAnonExclusive() looks for the head of a hugetlb page each time, and what
- * comes in runs is none.  The flags of 7.3 are in a struct.
+ * PageAnonExclusive() without its check for hugetlb pages, which do not come in runs.
+ * In 7.3 page->flags is a struct.
  */
 static inline bool compat_anon_exclusive(const struct page *page)
 {
 	return test_bit(PG_anon_exclusive, &page->flags);
 }
 
-/* What a folio is charged to, for comparing: a memcg, or an object of one. */
+/* What a folio is charged to (a memcg or an obj_cgroup), only to be compared. */
 static inline unsigned long compat_charge(const struct folio *folio)
 {
 #ifdef CONFIG_MEMCG
@@ -49,7 +49,7 @@ static inline unsigned long compat_charge(const struct folio *folio)
 #endif
 }
 
-/* The control group that an mm belongs to, for comparing; null: none.  RCU read lock held. */
+/* The memcg of an mm, only to be compared; NULL: none.  The RCU read lock is held. */
 static inline const struct mem_cgroup *compat_memcg_of(struct mm_struct *mm)
 {
 #ifdef CONFIG_MEMCG
@@ -60,8 +60,9 @@ static inline const struct mem_cgroup *compat_memcg_of(struct mm_struct *mm)
 }
 
 /*
- * Reclaim of a group and of all above it is to ask the shrinker of @lru: list_lru_add()
- * tells the group it is given, which may be gone and have left its list to its parent.
+ * Make reclaim of @memcg and of its ancestors call the shrinker of @lru.  list_lru_add()
+ * sets the shrinker bit of the memcg it is given only.  If that memcg has gone offline,
+ * its parent has the list.
  */
 static inline void compat_tell_shrinker(struct mem_cgroup *memcg, int nid,
 					const struct list_lru *lru)
@@ -73,7 +74,7 @@ static inline void compat_tell_shrinker(struct mem_cgroup *memcg, int nid,
 }
 
 /*
- * How many pages may still be charged to an mm's control group and those above it: like
+ * How many pages may still be charged to an mm's memcg and its ancestors.  Like
  * mem_cgroup_margin(), which is static.
  */
 static inline long compat_memcg_room(struct mm_struct *mm)
@@ -91,8 +92,8 @@ static inline long compat_memcg_room(struct mm_struct *mm)
 }
 
 /*
- * In 7.3 a list_lru's callback is not handed the lock, which is a single list's there.
- * Drop when 6.12 goes: it is list_lru_shrink_walk() then.
+ * In 7.3 each list of a list_lru has its own lock, and the callback does not get it as an
+ * argument.  When 6.12 goes, replace this by list_lru_shrink_walk().
  */
 struct compat_lru_walk {
 	enum lru_status (*isolate)(struct list_head *item,

@@ -24,10 +24,10 @@ DEFINE_STATIC_KEY_ARRAY_TRUE(unmap_keys, NR_UNMAP_BITS);
 DEFINE_STATIC_KEY_ARRAY_FALSE(unmap_keys, NR_UNMAP_BITS);
 #endif
 
-/* The longest run taken, in entries.  Read once per run, without a lock. */
+/* The maximum length of a run, in entries.  Read once per run, without a lock. */
 unsigned int unmap_max_run = MAX_PTRS_PER_PTE;
 
-/* Keeps two writers of "enabled" from mixing their bits. */
+/* Serialises writers of "enabled", so that their bits do not mix. */
 static DEFINE_MUTEX(unmap_mutex);
 
 static void switch_bits(unsigned int bits)
@@ -56,7 +56,7 @@ static unsigned int bits_in_force(void)
 	return bits & UNMAP_ALL_BITS;
 }
 
-/* kstrtobool() looks at the first letter only: it must not see numbers. */
+/* kstrtobool() reads the first character only, so it must not get numbers ("0x8", "10"). */
 static int parse_bits(const char *text, unsigned int *bits)
 {
 	bool all;
@@ -86,7 +86,7 @@ static const struct kernel_param_ops unmap_param_ops = {
 	.set = unmap_param_set,
 };
 
-/* "unmap=", and no file for it: sysfs has mm/unmap/enabled. */
+/* The parameter is "unmap=", without a prefix.  No sysfs file: there is mm/unmap/enabled. */
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX ""
 module_param_cb(unmap, &unmap_param_ops, NULL, 0);
@@ -105,7 +105,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (parse_bits(buf, &bits))
 		return -EINVAL;
 	switch_bits(bits);
-	/* What was written down before is due. */
+	/* The worker may have records from before, for which nothing else would wake it. */
 	unmap_worker_policy_changed();
 	return len;
 }
@@ -151,7 +151,7 @@ static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute max_run_attr = __ATTR_RW(max_run);
 static struct kobj_attribute tables_policy_attr = __ATTR_RW(tables_policy);
-/* Root only: how others' memory comes and goes is nobody else's business. */
+/* Root only: the counters show how much memory of other users comes and goes. */
 static struct kobj_attribute stat_attr = __ATTR_RO_MODE(stat, 0400);
 
 static struct attribute *unmap_attrs[] = {

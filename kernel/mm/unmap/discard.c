@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Discarding what a stretch of a page table maps, because the range goes away:
- * munmap(), exit, MADV_DONTNEED, truncation.  One pass over the table, a run at
- * a time.
+ * munmap(), exit, MADV_DONTNEED, truncation.  One pass over the page table, a run
+ * at a time.
  */
 #include <linux/ksm.h>
 #include <linux/mm.h>
@@ -16,7 +16,7 @@
 
 #include "discard.h"
 
-/* What vm_normal_page() says, for what nearly every entry is. */
+/* vm_normal_page(), with a short path for ordinary entries, which nearly all are. */
 static __always_inline struct page *discard_normal_page(const struct discard *d,
 							pte_t pte)
 {
@@ -26,7 +26,7 @@ static __always_inline struct page *discard_normal_page(const struct discard *d,
 	return vm_normal_page(d->vma, d->addr, pte);
 }
 
-/* How many entries from here on may map pages of this large folio? */
+/* Law 2: the longest run that may begin at @page of this large folio. */
 static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
 				      struct page *page)
 {
@@ -37,28 +37,29 @@ static unsigned int discard_run_limit(const struct discard *d, struct folio *fol
 }
 
 /*
- * Entries of a run need not agree in what nobody will ask for again: only that
- * they map the next page, and what userfaultfd and the architecture say of it.
+ * The bits in which all entries of a run agree.  Write permission, soft-dirty,
+ * accessed and dirty of discarded entries do not matter any more; the PFN, uffd-wp
+ * and the architecture's other bits do.
  */
 static pte_t discard_alike_key(pte_t pte)
 {
 	return pte_wrprotect(pte_mkold(pte_mkclean(pte_clear_soft_dirty(pte))));
 }
 
-/* From page to page. */
+/* The difference between the entries of two consecutive pages. */
 static inline u64 discard_pte_step(pte_t pte)
 {
 	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
 }
 
-/* Mostly all bits agree, and one comparison tells. */
+/* Nearly always all bits agree, so compare all of them first. */
 static __always_inline bool discard_is_alike(pte_t pte, pte_t want)
 {
 	return pte_same(pte, want) ||
 	       unlikely(pte_same(discard_alike_key(pte), discard_alike_key(want)));
 }
 
-/* The same of four, by the bits in which they differ. */
+/* The same for four entries: check the bits in which any differs from its expected value. */
 static __always_inline bool discard_four_alike(const pte_t *ptep, pte_t want, u64 step)
 {
 	pte_t differ;
@@ -70,25 +71,26 @@ static __always_inline bool discard_four_alike(const pte_t *ptep, pte_t want, u6
 }
 
 /*
- * Clear the run as it is found, with plain stores.  A locked exchange would differ
- * in two things only.
+ * Clear entries of a run as they are found, with plain stores (x86-64).  A locked
+ * exchange would differ in two ways only.
  *
- * It returns accessed and dirty bits set since the load.  Nobody asks for those of
- * anonymous memory that goes away: stock clears it without looking at them, too.
+ * It returns accessed and dirty bits that hardware has set since the load.  They do
+ * not matter for anonymous memory that goes away: stock code ignores them, too.
  *
- * It is a barrier.  Here the locked operation on the mapcount is one, before
- * anything is freed, and so is the increase of tlb_gen, before any flush.
- * GUP-fast takes its reference by a locked operation and then reads the entry
- * again: either it sees the entry gone, or its reference was there before ours
- * is dropped, and the page stays.
+ * It is a memory barrier.  Here the locked decrement of the mapcount is the barrier
+ * before anything is freed, and the locked increment of tlb_gen the one before any
+ * flush.  GUP-fast takes its reference by a locked operation and then reads the
+ * entry again: either it sees the entry gone and gives up, or its reference was
+ * there before this code drops its own, and the page stays.
  *
- * All others who change entries hold the page-table lock.  Processors, IOMMUs
- * and hypervisors set accessed and dirty only, in entries that are present,
- * atomically: they cannot bring back what is gone.  (The one of Xeon Phi that
- * could leaves two bits, which x86 does not count.)
+ * Software changes entries with the page-table lock held.  Page walkers of
+ * processors, IOMMUs and hypervisors only set accessed and dirty, atomically, and in
+ * present entries: they cannot restore a cleared entry.  (Xeon Phi may set these two
+ * bits in a cleared entry; pte_none() of x86 ignores them.)
  *
- * "full" is not true: on x86, which alone comes here, it means no more than a plain
- * store, and page_table_check is told.
+ * The last argument of clear_full_ptes() is 1 although the mm may live on.  On x86,
+ * which alone takes this path, that selects a plain store and nothing else;
+ * page_table_check is still called.
  */
 static __always_inline void discard_clear_entries(struct discard *d, unsigned int at,
 						  unsigned int nr, bool clear)
@@ -97,7 +99,10 @@ static __always_inline void discard_clear_entries(struct discard *d, unsigned in
 		clear_full_ptes(d->tlb->mm, d->addr + at * PAGE_SIZE, d->ptep + at, nr, 1);
 }
 
-/* A run goes on from entry @nr, by fours: to where?  @want is what the next would be. */
+/*
+ * Extend a run of @nr entries, four at a time, to @limit at most.  @want is the expected
+ * value of the next entry, and is advanced.  Returns the new length.
+ */
 static __always_inline unsigned int discard_take_fours(struct discard *d, unsigned int nr,
 						       pte_t *want, u64 step,
 						       unsigned int limit, bool clear)
@@ -111,8 +116,9 @@ static __always_inline unsigned int discard_take_fours(struct discard *d, unsign
 }
 
 /*
- * The length of the run that begins with @pte, cleared as it is found if @clear.  The
- * first entry is known; each may pass on what it has of its own.
+ * Find the length of the run that begins with @pte; if @clear, clear its entries as they
+ * are found.  The first entry belongs to the run without a comparison.  A single entry is
+ * the base for what the next one should be: bits that do not matter may change in a run.
  */
 static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pte,
 						     unsigned int limit, bool clear)
@@ -138,7 +144,7 @@ static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pt
 	return nr;
 }
 
-/* Only look: several entries at a time where the architecture knows of more. */
+/* Find a run's length without clearing it, four entries at a time where possible. */
 static __always_inline unsigned int discard_run_length(struct discard *d, pte_t pte,
 						       struct folio *folio,
 						       unsigned int limit)
@@ -165,7 +171,7 @@ static __always_inline unsigned int discard_clear_anon(struct discard *d, pte_t 
 	return nr;
 }
 
-/* The pages are mapped no more; print_bad_pte() tells of those that never were. */
+/* Remove the rmap of a run.  print_bad_pte() reports mapcounts that become negative. */
 static __always_inline void discard_drop_rmap(struct discard *d, struct folio *folio,
 					      struct page *page, unsigned int nr, pte_t pte,
 					      bool anon, bool large)
@@ -188,8 +194,8 @@ static __always_inline void discard_drop_rmap(struct discard *d, struct folio *f
 }
 
 /*
- * The gather's part of law 1: the page is freed after the flush.  When there is
- * no room for more, this run is the last.
+ * Law 1: hand the run's pages to the mmu_gather, which frees them after the flush.
+ * If it has no room for more, stop after this run.
  */
 static __always_inline void discard_gather(struct discard *d, struct page *page,
 					   unsigned int nr, bool delay_rmap)
@@ -200,7 +206,7 @@ static __always_inline void discard_gather(struct discard *d, struct page *page,
 	}
 }
 
-/* Law 1: the entries are gone, and TLBs will forget them, before rmap and references go. */
+/* Law 1: the entries are gone, and the mmu_gather has recorded their addresses. */
 static __always_inline void discard_assert_recorded(const struct discard *d, unsigned int nr)
 {
 	VM_WARN_ON_ONCE(pte_present(ptep_get(d->ptep)));
@@ -241,8 +247,8 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
 }
 
 /*
- * What was written through these entries may go on being written until the
- * flush: rmap stays until then, so that nobody cleans the folio before.
+ * Other CPUs may write through stale TLB entries until the flush.  Keep the rmap until
+ * then (return true), so that writeback does not clean the folio before.
  */
 static bool discard_pass_on_dirty(struct discard *d, struct folio *folio)
 {
@@ -273,7 +279,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 	return nr;
 }
 
-/* Page zero, or memory that has no page: nothing is counted. */
+/* The zero page, or memory without a struct page: neither rss nor rmap counts it. */
 static unsigned int discard_special(struct discard *d, pte_t pte)
 {
 	struct mm_struct *mm = d->tlb->mm;
@@ -311,7 +317,7 @@ static __always_inline unsigned int discard_present(struct discard *d, pte_t pte
 	return nr;
 }
 
-/* Holes are passed at the speed of memory. */
+/* Count the none entries from the current one on, eight at a time where possible. */
 static __always_inline unsigned int discard_skip_none(const struct discard *d)
 {
 	unsigned int nr = 1, left = discard_left(d);
@@ -325,7 +331,7 @@ static __always_inline unsigned int discard_skip_none(const struct discard *d)
 	return nr;
 }
 
-/* Stops where the caller should schedule, or flush. */
+/* Discard up to @d->end.  Stops early if the task should be rescheduled or flush. */
 static void discard_entries(struct discard *d)
 {
 	unsigned int nr;
@@ -346,7 +352,7 @@ static void discard_entries(struct discard *d)
 	}
 }
 
-/* Law 4: all that is gone is accounted before the lock is dropped. */
+/* Law 4: account for everything cleared, before the page-table lock is dropped. */
 static void discard_settle_accounts(struct discard *d)
 {
 	int i;
@@ -363,13 +369,13 @@ static void discard_settle_accounts(struct discard *d)
 	unmap_count(UNMAP_STAT_DISCARD_ENTRIES, d->entries);
 }
 
-/* The stretch was the whole table, and this one pass has seen or left each entry none. */
+/* This pass covered the whole table, and each entry was none or is none now. */
 static __always_inline bool discard_emptied_all(const struct discard *d, unsigned long addr)
 {
 	return d->addr - addr == PMD_SIZE && !d->remains;
 }
 
-/* The stretch's table may be empty now: one look in nearly all cases. */
+/* Note the page table if it is empty now.  Nearly always it is enough to read one entry. */
 static __always_inline void discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start,
 						 unsigned long addr)
 {
@@ -385,14 +391,15 @@ static __always_inline void discard_notice_table(struct discard *d, pmd_t *pmd, 
 }
 
 /**
- * discard_range - take what a stretch of one page table maps out of it
- * @d: set up for it by discard_begin()
- * @pmd: was seen to hold a table
+ * discard_range - discard what a stretch of one page table maps
+ * @d: set up for the stretch by discard_begin()
+ * @pmd: the caller has seen a page table in it
  *
- * The page-table lock is taken and dropped.
+ * Takes and drops the page-table lock.
  *
- * Return: where it stopped: @d's end; or before it, when the gather was full or
- * others should run, or where it began when there was no table: call again.
+ * Return: the address where it stopped.  That is before the end of the stretch if
+ * the mmu_gather was full, the task should be rescheduled, or the page table has
+ * gone: the caller tries again from there.
  */
 unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
@@ -420,7 +427,7 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	}
 	pte_unmap_unlock(start, ptl);
 
-	/* Those pages could be freed only now; the gather has room again. */
+	/* Free the gathered pages, now that the lock is dropped: makes room for more. */
 	if (d->force_flush)
 		tlb_flush_mmu(d->tlb);
 	return d->addr;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Discarding: what one pass over a stretch of a page table keeps in mind.
+ * Discarding: the state of one pass over a stretch of a page table.
  *
- * The page-table lock is held on entry and return everywhere here, and with
- * it, since pte_offset_map_lock(), the RCU read lock.
+ * All of these functions but discard_range() and discard_begin() are called and
+ * return with the page-table lock held, and with the RCU read lock, which
+ * pte_offset_map_lock() takes.
  */
 #ifndef __MM_UNMAP_DISCARD_H
 #define __MM_UNMAP_DISCARD_H
@@ -20,16 +21,16 @@
 #include "table.h"
 
 /**
- * struct rmap_debt - rmap statistics owed for consecutive pages
- * @lruvec: where all of them count; null if they are charged to nobody
+ * struct rmap_debt - pages to be subtracted from a statistic of mapped pages
+ * @lruvec: of all of the pages; NULL if they are not charged to a memcg
  * @charge: memcg_data of all of their folios
- * @nid: the node of all
+ * @nid: the memory node of all of them
  * @item: NR_ANON_MAPPED or NR_FILE_MAPPED
- * @nr: how many pages nothing maps any more
+ * @nr: how many pages are not mapped any more
  *
- * What is owed does not depend on the folios: once nothing maps them, they may be
- * charged to another, or freed (s390), before the debt is paid.  The lruvec
- * stays as long as the RCU read lock is held.
+ * The debt does not refer to the folios: once they are unmapped, they may be charged
+ * to another memcg, or freed (s390), before the debt is paid.  The RCU read lock keeps
+ * the lruvec.
  */
 struct rmap_debt {
 	struct lruvec *lruvec;
@@ -39,32 +40,32 @@ struct rmap_debt {
 	int nr;
 };
 
-/* Which empty tables are to be given back. */
+/* Which empty page tables to give back. */
 enum discard_wanted {
 	WANT_NO_TABLES,
-	WANT_EDGES,		/* munmap(): those that are not discarded entirely */
-	WANT_CLEARED,		/* under a file's rmap lock: those in which something was cleared */
+	WANT_EDGES,		/* munmap(): those of which it discards a part only */
+	WANT_CLEARED,		/* with a file's rmap lock: those in which it cleared an entry */
 	WANT_ALL_TABLES,
 };
 
 /**
- * struct discard - a stretch of one page table
- * @tlb: the gather that pages and addresses go to
- * @vma: mapped at @addr up to @end at least
- * @details: what is to stay; null: nothing
- * @wanted: which empty tables are to be given back
- * @tables: where they are noted; null: nobody wants to know
- * @start: where the caller began, perhaps in a table before
- * @ptep: the entry at hand, of the address @addr
- * @addr: in user memory
- * @end: where to stop, in the same table; nearer when the gather is full
- * @debt: not paid yet
+ * struct discard - a pass over a stretch of one page table
+ * @tlb: gathers the pages to free and the addresses to flush
+ * @vma: contains @addr to @end
+ * @details: which pages must stay; NULL: none
+ * @wanted: which empty page tables to give back
+ * @tables: the batch in which to note them; NULL: do not note any
+ * @start: the first address that the caller discards, perhaps in an earlier table
+ * @ptep: the current entry
+ * @addr: its user address
+ * @end: where to stop, in the same table; moved back when the mmu_gather is full
+ * @debt: mapped-page statistics not updated yet
  * @rss: to be added to the mm's counters
- * @runs: how many there were, and
- * @entries: how many entries in them, all of present pages that count
- * @others: whether other entries were cleared: not present, or of no page that counts
- * @remains: whether an entry of the stretch so far is in use still
- * @force_flush: the TLB must be flushed before the page-table lock is dropped
+ * @runs: how many runs of present pages were cleared
+ * @entries: how many entries were in them
+ * @others: other entries were cleared: not present, or without a page that is counted
+ * @remains: an entry of the stretch that was passed is in use still
+ * @force_flush: flush the TLB before the page-table lock is dropped
  */
 struct discard {
 	struct mmu_gather *tlb;
@@ -83,13 +84,13 @@ struct discard {
 	bool force_flush;
 };
 
-/* Law 2: from the entry at hand to the end of table and VMA. */
+/* Law 2: entries from the current one to the end of the stretch, in one table and VMA. */
 static inline unsigned int discard_left(const struct discard *d)
 {
 	return (d->end - d->addr) >> PAGE_SHIFT;
 }
 
-/* Without details all goes; otherwise pages of private memory may have to stay. */
+/* Whether to discard anonymous pages: truncation may keep COWed pages (!even_cows). */
 static inline bool discard_private(const struct discard *d)
 {
 	return !d->details || d->details->even_cows;
@@ -101,14 +102,14 @@ static inline bool discard_wanted(const struct discard *d,
 	return discard_private(d) || !folio_test_anon(folio);
 }
 
-/* A userfaultfd marker goes, or is not left, if nothing is to know of it. */
+/* Whether to drop userfaultfd markers, and not to leave new ones. */
 static inline bool discard_markers(const struct discard *d)
 {
 	return vma_is_anonymous(d->vma) ||
 	       (d->details && d->details->zap_flags & ZAP_FLAG_DROP_MARKER);
 }
 
-/* Entries that agreed with @pte in userfaultfd's bit were cleared. */
+/* Write markers, if needed, into @nr cleared entries that agreed with @pte in uffd-wp. */
 static inline void discard_leave_markers(struct discard *d, unsigned int nr,
 					 pte_t pte)
 {
@@ -122,7 +123,10 @@ static inline void discard_leave_markers(struct discard *d, unsigned int nr,
 	d->remains = true;
 }
 
-/* Many stretches hold next to nothing: clearing all of it would be felt. */
+/*
+ * Set up @d for a stretch.  Many stretches map next to nothing, and zeroing the whole
+ * structure for them would cost measurably.  Needs no lock.
+ */
 static __always_inline void discard_begin(struct discard *d, unsigned long addr,
 					  unsigned long end)
 {
@@ -143,7 +147,7 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd);
 /* discard_tables.c */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
 
-/* discard_nonpresent.c: what is not present.  Returns how many entries are done. */
+/* discard_nonpresent.c: entries that are not present.  Returns how many it has passed. */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);
 
 /* discard_rmap.c */
@@ -152,7 +156,7 @@ void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 		       enum node_stat_item item);
 void discard_pay_debt(struct rmap_debt *debt);
 
-/* Nothing maps @nr pages of this folio any more: the statistics say so later. */
+/* @nr pages of this folio are not mapped any more: the statistics are updated later. */
 static __always_inline void discard_owe(struct rmap_debt *debt,
 					struct folio *folio,
 					enum node_stat_item item, int nr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Discarding entries that are not present: swap, migration, device memory,
- * poison, markers; in runs where they come in runs.
+ * poison, markers.  Swap entries and markers are discarded in runs.
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -12,7 +12,10 @@
 
 #include "discard.h"
 
-/* Device memory and exclusive entries hold a reference, and rmap the former. */
+/*
+ * Device-private and device-exclusive entries hold a folio reference; only device-private
+ * ones are in rmap.  False: the entry stays.
+ */
 static bool discard_device_page(struct discard *d, swp_entry_t entry)
 {
 	struct page *page = pfn_swap_entry_to_page(entry);
@@ -20,7 +23,7 @@ static bool discard_device_page(struct discard *d, swp_entry_t entry)
 
 	if (!discard_wanted(d, folio))
 		return false;
-	/* Private memory only: userfaultfd does not come into it. */
+	/* Only anonymous memory has such entries, so no userfaultfd marker is due. */
 	WARN_ON_ONCE(!folio_test_anon(folio));
 	d->rss[mm_counter(folio)]--;
 	if (is_device_private_entry(entry))
@@ -29,7 +32,7 @@ static bool discard_device_page(struct discard *d, swp_entry_t entry)
 	return true;
 }
 
-/* The page is migrated meanwhile: its rmap is gone already. */
+/* A migration entry: migration has already removed the rmap.  False: the entry stays. */
 static bool discard_migrating(struct discard *d, swp_entry_t entry)
 {
 	struct folio *folio = pfn_swap_entry_folio(entry);
@@ -40,7 +43,7 @@ static bool discard_migrating(struct discard *d, swp_entry_t entry)
 	return true;
 }
 
-/* How many equal entries follow: markers know of no place. */
+/* The length of a run of equal entries.  Markers have no offset, so they are equal. */
 static unsigned int discard_equal_entries(const struct discard *d, pte_t pte)
 {
 	unsigned int nr = 1, left = discard_left(d);
@@ -51,8 +54,8 @@ static unsigned int discard_equal_entries(const struct discard *d, pte_t pte)
 }
 
 /*
- * How many entries follow, of consecutive places charged to the same memcg: they
- * are freed, and uncharged, together.
+ * The length of a run of swap entries with consecutive offsets, all charged to the same
+ * memcg: they are freed and uncharged together.
  */
 static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 {
@@ -73,7 +76,7 @@ static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 	return ptep - d->ptep;
 }
 
-/* Genuine swap entries are private memory. */
+/* Swap entries of anonymous memory.  False: they stay. */
 static bool discard_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 {
 	if (!discard_private(d))
@@ -88,7 +91,10 @@ static bool discard_is_device_page(swp_entry_t entry)
 	return is_device_private_entry(entry) || is_device_exclusive_entry(entry);
 }
 
-/* Whether entries go; @nr of them are like the first. */
+/*
+ * Drop what the entries refer to.  @nr is set to the length of a run.  False: the entries
+ * stay; otherwise the caller clears them.
+ */
 static bool discard_drop(struct discard *d, pte_t pte, unsigned int *nr)
 {
 	swp_entry_t entry = pte_to_swp_entry(pte);
@@ -114,10 +120,10 @@ static bool discard_drop(struct discard *d, pte_t pte, unsigned int *nr)
 
 /**
  * discard_nonpresent - discard entries that are not present
- * @d: at the first
- * @pte: its value
+ * @d: its current entry is the first one
+ * @pte: the first one's value
  *
- * Return: how many entries were looked at and cleared, or are to stay.
+ * Return: how many entries were passed: all of them were cleared, or all stay.
  */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Taking runs out of rmap, with statistics for as many folios as agree in
- * where they count.
+ * Removing the rmap of runs.  Statistics are updated once for many folios, as long as
+ * these have the same memcg, node and type.
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>
 
 #include "discard.h"
 
-/* Some pages of an anonymous folio are mapped no more, others are. */
+/* Some pages of the folio are still mapped: an anonymous one may be split under pressure. */
 static void discard_note_partly_mapped(struct folio *folio)
 {
 	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio))
@@ -16,14 +16,14 @@ static void discard_note_partly_mapped(struct folio *folio)
 }
 
 /**
- * discard_rmap_large - take pages of a large folio out of rmap
+ * discard_rmap_large - remove the rmap of consecutive pages of a large folio
  * @folio: not hugetlb
- * @page: the first of its pages
- * @nr: how many; nothing maps them here any more
+ * @page: the first of the pages
+ * @nr: how many; their PTEs are cleared
  *
- * What folio_remove_rmap_ptes() does, but for statistics and mlock.
+ * Like folio_remove_rmap_ptes(), but leaves statistics and munlock to the caller.
  *
- * Return: how many of the folio's pages count as mapped no more.
+ * Return: by how many pages the statistics of mapped pages must fall.
  */
 int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 {
@@ -37,7 +37,7 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 		return 0;
 
 	left = atomic_sub_return_relaxed(last, &folio->_nr_pages_mapped);
-	/* A PMD maps all of it still: its pages count as mapped. */
+	/* A PMD still maps the whole folio, so all of its pages count as mapped. */
 	if (left >= ENTIRELY_MAPPED)
 		return 0;
 	if (left)
@@ -46,10 +46,10 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
 }
 
 /**
- * discard_open_debt - begin to owe for pages that count elsewhere
- * @debt: what is owed so far is paid
- * @folio: was mapped a moment ago
- * @item: what it counts as
+ * discard_open_debt - start a debt for pages with another memcg, node or type
+ * @debt: paid first, if it has not been
+ * @folio: its mapcount was just decremented
+ * @item: the statistic that counts the pages
  */
 void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 		       enum node_stat_item item)
@@ -64,8 +64,8 @@ void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 }
 
 /**
- * discard_pay_debt - bring statistics up to date
- * @debt: nothing is owed afterwards
+ * discard_pay_debt - update the statistics of mapped pages
+ * @debt: zero afterwards
  *
  * Law 4.
  */

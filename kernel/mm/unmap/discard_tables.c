@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Discarding what a stretch of memory maps, table by table, and giving back the
- * tables that this leaves empty.
+ * Discarding a stretch of memory, page table by page table, and giving back the
+ * page tables that become empty.
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -23,10 +23,10 @@ static bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag
 }
 
 /*
- * Which tables may be noted.  Only callers that are known to hold a lock which keeps
- * free_pgtables() away say so: others may hold none (BPF's arena).  With the whole address space
- * free_pgtables() comes after us, as it does after munmap() for all tables but those at
- * the edges, which neighbours may need.
+ * Which page tables may be noted.  The flags in @details say that the caller holds a
+ * lock which excludes free_pgtables(); callers without a flag may hold none (BPF's arena).
+ * When the whole address space goes, free_pgtables() frees all page tables later.  So it
+ * does after munmap(), except those at both ends, which neighbouring VMAs may share.
  */
 static enum discard_wanted discard_wanted_tables(const struct discard *d)
 {
@@ -47,8 +47,8 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 }
 
 /*
- * One MADV_DONTNEED takes all that the PMD at @addr stands for, up to @end: what is touched
- * there next may be huge (law 11).
+ * Whether one MADV_DONTNEED discards all that the PMD at @addr maps, which ends at @end.
+ * Then the next fault there may allocate a huge page (law 11).
  */
 static bool discard_takes_all(const struct discard *d, unsigned long addr, unsigned long end)
 {
@@ -57,15 +57,15 @@ static bool discard_takes_all(const struct discard *d, unsigned long addr, unsig
 }
 
 /**
- * discard_note_table - an empty table is to be given back
- * @d: has just emptied it
- * @pmd: of the table
+ * discard_note_table - note an empty page table, to be given back
+ * @d: the pass that has just emptied it
+ * @pmd: the table's PMD entry
  * @addr: an address the table translates
  *
- * What munmap() leaves without a VMA is left to free_pgtables(), too.  Whoever discards
- * another's memory, as hole punches do, gives back no table in which he has cleared
- * nothing: he could do so again and again, while somebody tries to fill it.  The
- * page-table lock is held, and the mmap lock with munmap().
+ * Page tables that have no VMA left after munmap() are free_pgtables()'s to free, too.
+ * A hole punch or truncation gives back no table in which it has cleared nothing: a
+ * process could otherwise free another's new table again and again, before that one's
+ * fault has filled it.  The page-table lock is held, and for munmap() the mmap lock.
  */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 {
@@ -82,8 +82,9 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 }
 
 /*
- * Who removes a huge page's entry may not have removed its rmap yet: for truncation
- * it must not look as if nothing had been mapped.
+ * zap_huge_pmd() clears the PMD first and removes the rmap later, under the PMD lock.
+ * Truncation of a single folio must not return in between, while the folio still looks
+ * mapped: take and drop the lock.
  */
 static void discard_wait_for_huge(const struct discard *d, pmd_t *pmd,
 				  unsigned long addr, unsigned long next)
@@ -96,7 +97,10 @@ static void discard_wait_for_huge(const struct discard *d, pmd_t *pmd,
 		spin_unlock(pmd_lock(d->tlb->mm, pmd));
 }
 
-/* True: all of it is gone.  A part of it: it is split, and may have a table now. */
+/*
+ * Discard a huge PMD: true if it is gone.  If only a part of it is discarded, split it:
+ * false, and there may be a page table now.
+ */
 static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 			 unsigned long next)
 {
@@ -106,7 +110,7 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 	return false;
 }
 
-/* Whether there is a table whose entries are to be looked at. */
+/* Discard a huge PMD.  Returns whether there is a page table to pass over. */
 static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 			      unsigned long next)
 {
@@ -123,7 +127,7 @@ static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 	return !pmd_none(pmdp_get_lockless(pmd));
 }
 
-/* Where it stopped: before @next if others are to run, or the gather was full. */
+/* Discard a stretch of one page table.  Returns where it stopped: see discard_range(). */
 static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 				   pmd_t *pmd, unsigned long addr,
 				   unsigned long next)
@@ -139,18 +143,19 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 }
 
 /**
- * unmap_zap_pmd_range - take what a stretch of memory maps out of its page tables
- * @tlb: gathers pages to be freed and addresses to be flushed
+ * unmap_zap_pmd_range - discard what a stretch of memory maps, below one PUD
+ * @tlb: gathers pages to free and addresses to flush
  * @vma: contains the stretch
- * @pud: holds the table of the stretch's PMDs
+ * @pud: the stretch's PUD entry
  * @addr: the stretch's first address
- * @end: its end, under the same PUD
- * @details: what is to stay; null: nothing
+ * @end: its end, below the same PUD
+ * @details: which pages must stay; NULL: none
  *
- * The mmap lock, the VMA's lock, or the rmap lock of the file is held.  Empty tables are
- * given back if @details says that it is the first or the last.  PMD and page-table
- * locks are taken.  TLBs may hold translations until the gather is flushed, and pages
- * wait for that in it where the architecture lets them.
+ * The caller holds the mmap lock, the VMA lock, or the file's rmap lock.  Empty page
+ * tables are given back if @details says that it is the mmap lock or the rmap lock.  Takes
+ * PMD locks and page-table locks.  TLBs may hold translations until the mmu_gather is
+ * flushed; until then it keeps the pages, unless the architecture frees them at once
+ * (s390).
  *
  * Return: @end.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * try_to_unmap(): walk a folio's mappings, take them out a run at a time.
+ * try_to_unmap(): walk a folio's mappings and unmap them a run at a time.
  *
- * The walk decides once per run and calls the file that knows what is left
- * behind: evict_file.c, evict_lazyfree.c, evict_swap.c, evict_poison.c.  A
- * hugetlb folio has one entry and a walk of its own, in evict_hugetlb.c.
+ * The walk decides once per run which leftover to write, and calls
+ * evict_file.c, evict_lazyfree.c, evict_swap.c or evict_poison.c to write it.
+ * A hugetlb folio has one entry and a walk of its own, in evict_hugetlb.c.
  */
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -18,14 +18,14 @@
 #include "run.h"
 #include "table.h"
 
-/* What to do with the walk after one step of it. */
+/* How the walk goes on after one step. */
 enum evict_step {
 	EVICT_NEXT,	/* go on to the folio's next entry */
 	EVICT_DONE,	/* the folio's last entry in this VMA is gone */
 	EVICT_FAILED,	/* something must stay: stop */
 };
 
-/* A folio in a mlocked VMA stays, and the mlock it missed is made up for. */
+/* A folio in a mlocked VMA stays mapped; mlock it here if that was missed before. */
 static bool evict_held_by_mlock(struct unmap_op *op)
 {
 	if ((op->flags & TTU_IGNORE_MLOCK) || !(op->vma->vm_flags & VM_LOCKED))
@@ -35,7 +35,10 @@ static bool evict_held_by_mlock(struct unmap_op *op)
 	return true;
 }
 
-/* Drops the page-table lock; the walk starts again on the entries. */
+/*
+ * Split the huge PMD that maps the folio.  Drops the lock of the walk (pvmw->ptl): the
+ * walk restarts, and finds PTEs.
+ */
 static enum evict_step evict_split_pmd(struct unmap_op *op,
 				       struct page_vma_mapped_walk *pvmw)
 {
@@ -57,7 +60,7 @@ static unsigned long evict_mapped_pfn(pte_t pte)
 	return swp_offset_pfn(pte_to_swp_entry(pte));
 }
 
-/* The run that begins where the walk stands. */
+/* Set up @op's run: it begins at the walk's current entry. */
 static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	struct pte_run *run = &op->run;
@@ -72,8 +75,8 @@ static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvm
 }
 
 /*
- * Leave the walk at the run's last entry: its next step goes to the entry
- * after, and notices the end of a table or of the VMA as ever.
+ * Move the walk to the run's last entry.  Its next step goes to the entry after
+ * that, and checks for the end of the table and of the VMA.
  */
 static void evict_walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
 {
@@ -81,19 +84,20 @@ static void evict_walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
-/* Runs are one page long where poison counts. */
+/* With TTU_HWPOISON a run has one page, so this tests all of it. */
 static bool evict_is_poisoned(const struct unmap_op *op)
 {
 	return unlikely(op->flags & TTU_HWPOISON) && PageHWPoison(op->run.page);
 }
 
 /*
- * A guest system has said that the content is of no interest (s390).  With
- * userfaultfd the page stays all the same: who copied it there does not
- * expect to be asked for it again.
+ * A KVM guest has told the host that it does not need the page's content (s390).
+ * With userfaultfd armed the page is kept all the same: the program that filled
+ * it with UFFDIO_COPY does not expect another fault for it.
  *
- * Only clearing an entry tells, so that a run's entries may differ in it, and
- * what is known is the first one's.  Keeping pages that could go is safe.
+ * The unused state of an entry is read when the entry is cleared, so the entries
+ * of a run may differ in it, and only the first one's is known.  So drop runs of
+ * one only: it is safe to keep pages that could be dropped.
  */
 static bool evict_is_unused(const struct unmap_op *op)
 {
@@ -109,7 +113,7 @@ static bool evict_unused(struct unmap_op *op)
 	return true;
 }
 
-/* What is left behind?  One decision per run. */
+/* Choose the leftover, once per run, and write it.  False: the run was put back. */
 static bool evict_leave(struct unmap_op *op)
 {
 	if (evict_is_poisoned(op))
@@ -124,8 +128,9 @@ static bool evict_leave(struct unmap_op *op)
 }
 
 /*
- * Anonymous memory is dirty or not, and the folio lock keeps it so; of a file's
- * folio some blocks may be clean.
+ * Transfer the PTE's dirty bit to the folio.  For an anonymous folio that is dirty
+ * already skip the call: the folio lock keeps it dirty.  A dirty file folio may still have
+ * clean blocks, so call the file system again.
  */
 static void evict_pass_on_dirty(struct folio *folio)
 {
@@ -133,7 +138,10 @@ static void evict_pass_on_dirty(struct folio *folio)
 		folio_mark_dirty(folio);
 }
 
-/* Mostly one look tells, at what lies beside: at what was left, or at what follows. */
+/*
+ * Whether the run's leftover or the entry after the run is in use.  Nearly always one of
+ * them is, and then the table is not empty: there is no need to check the watched entry.
+ */
 static bool evict_in_use_nearby(const struct pte_run *run)
 {
 	pte_t *next = run->ptep + run->nr;
@@ -142,7 +150,10 @@ static bool evict_in_use_nearby(const struct pte_run *run)
 	       (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next)));
 }
 
-/* Reclaim's flush is still to come: the table can go after that. */
+/*
+ * If the run was the last in its page table, record the table.  It cannot be freed here,
+ * because reclaim may still have to make the deferred flush.
+ */
 static __always_inline void evict_notice_table(const struct unmap_op *op)
 {
 	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run)))
@@ -151,7 +162,7 @@ static __always_inline void evict_notice_table(const struct unmap_op *op)
 		unmap_kept_evicted(op->vma->vm_mm, op->run.addr);
 }
 
-/* One step of the walk, with the page-table lock held (see pvmw->ptl). */
+/* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
 static enum evict_step evict_step(struct unmap_op *op,
 				  struct page_vma_mapped_walk *pvmw)
 {
@@ -189,9 +200,9 @@ static bool evict_walk(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 }
 
 /*
- * Evict a folio from one VMA.  Called by the rmap walk with the folio locked
- * and its rmap lock held for read; may not sleep beyond what notifiers do.
- * False stops the rmap walk.
+ * Evict a folio from one VMA.  Called by the rmap walk, with the folio locked and
+ * its rmap lock held for read.  Only the MMU notifiers may sleep.  Returning false
+ * stops the rmap walk.
  */
 static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 			   unsigned long address, void *arg)
@@ -201,14 +212,15 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	struct unmap_op op __uninitialized;
 	bool gone;
 
-	/* The rest is evict_find_run()'s: clearing it would be felt (law 9). */
+	/* evict_find_run() sets op.run: zeroing it here costs measurably (law 9). */
 	op.folio = folio;
 	op.vma = vma;
 	op.flags = (enum ttu_flags)(long)arg;
 
 	/*
-	 * TTU_SYNC: wait out whoever has cleared an entry but not yet removed
-	 * its rmap, so that "still mapped" afterwards means it.
+	 * TTU_SYNC: take each page-table lock, and so wait for others who have
+	 * cleared an entry but not yet removed its rmap.  Then folio_mapped()
+	 * is exact afterwards.
 	 */
 	if (op.flags & TTU_SYNC)
 		pvmw.flags = PVMW_SYNC;
@@ -248,10 +260,10 @@ static void evict(struct folio *folio, enum ttu_flags flags)
  * @folio: the folio, locked and referenced by the caller
  * @flags: what to ignore, what to split, when to flush (enum ttu_flags)
  *
- * May fail in part or in whole: look at folio_mapped() afterwards, and use
- * TTU_SYNC where that answer must be exact.  With TTU_BATCH_FLUSH the caller
+ * May fail in part or in whole: the caller checks folio_mapped() afterwards, and
+ * passes TTU_SYNC if that answer must be exact.  With TTU_BATCH_FLUSH the caller
  * must call try_to_unmap_flush() before it frees the folio, and
- * try_to_unmap_flush_dirty() before it writes it.
+ * try_to_unmap_flush_dirty() before it writes the folio.
  */
 void try_to_unmap(struct folio *folio, enum ttu_flags flags)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Evicting page-cache folios (files and shmem): nothing is left behind, the
- * page cache remembers.  Where userfaultfd write-protects a page, a marker
- * stays in the entry.
+ * Evicting page-cache folios (files and shmem).  The entries become none: a later
+ * fault finds the folio in the page cache.  If userfaultfd write-protected the
+ * pages, the leftover is a userfaultfd marker.
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -14,9 +14,9 @@
  * unmap_evict_file - finish evicting a run of a page-cache folio
  * @op: its @run is cleared
  *
- * The folio lock keeps the folio in the page cache until the notifiers have
- * been told, so no device can go on using a page that was replaced meanwhile
- * (Documentation/mm/mmu_notifier.rst).  Page-table lock held on entry and
+ * The folio lock keeps the folio in the page cache until the MMU notifiers have
+ * been called, so no device can use a page that has been replaced in the page
+ * cache (Documentation/mm/mmu_notifier.rst).  Page-table lock held on entry and
  * return.
  *
  * Return: true; a page-cache folio has no reason to stay.

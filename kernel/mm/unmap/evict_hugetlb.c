@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Evicting hugetlb folios.  Only memory_failure() does that: the folio is
- * poisoned, one huge entry maps all of it, and an entry stays that kills who
- * touches it.
+ * poisoned, and one huge entry maps all of it.  The leftover is a poison entry, so
+ * a task that touches it gets SIGBUS.
  */
 #include <linux/hugetlb.h>
 #include <linux/mmu_notifier.h>
@@ -16,17 +16,17 @@
 #include "internal.h"
 
 enum unshare {
-	UNSHARE_NONE,	/* the table is ours alone: clear the entry */
+	UNSHARE_NONE,	/* the table is not shared: clear the entry */
 	UNSHARE_DONE,	/* the whole table is gone from this mm */
-	UNSHARE_BUSY,	/* somebody holds the VMA's lock */
+	UNSHARE_BUSY,	/* the hugetlb VMA lock was not available */
 };
 
 /*
- * A PMD table may be shared by processes that map the same file.  Taking it
- * out of one of them takes the folio out as well.
+ * Processes that map the same file may share a PMD table.  Removing the shared
+ * table from one mm unmaps the folio from it as well.
  *
- * The caller of try_to_unmap() holds i_mmap_rwsem for write.  The VMA's lock
- * comes before that in the order, so it can only be tried.
+ * The caller of try_to_unmap() holds i_mmap_rwsem for write.  The hugetlb VMA lock
+ * comes before that in the lock order, so use trylock.
  */
 static enum unshare hugetlb_unshare_table(struct unmap_op *op, unsigned long address,
 					  pte_t *ptep)
@@ -47,7 +47,7 @@ static enum unshare hugetlb_unshare_table(struct unmap_op *op, unsigned long add
 	return gone ? UNSHARE_DONE : UNSHARE_NONE;
 }
 
-/* With the huge page-table lock held. */
+/* The page-table lock of the huge entry is held. */
 static void hugetlb_evict_entry(struct unmap_op *op, unsigned long address, pte_t *ptep)
 {
 	struct vm_area_struct *vma = op->vma;
@@ -67,13 +67,13 @@ static void hugetlb_evict_entry(struct unmap_op *op, unsigned long address, pte_
 	unmap_count_run(1);
 }
 
-/* False: the folio stays. */
+/* False: the folio stays mapped.  The page-table lock of the huge entry is held. */
 static bool hugetlb_evict_one(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	enum unshare unshare = UNSHARE_NONE;
 
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_hwpoison(op->folio), op->folio);
-	/* Without the poison entry its content would be lost in silence. */
+	/* Without a poison entry a later fault would silently read zeroes. */
 	if (WARN_ON_ONCE(folio_test_anon(op->folio) &&
 			 !(op->flags & TTU_HWPOISON)))
 		return false;
@@ -87,11 +87,11 @@ static bool hugetlb_evict_one(struct unmap_op *op, struct page_vma_mapped_walk *
 /**
  * unmap_hugetlb_from_vma - evict a hugetlb folio from one VMA
  * @folio: locked and referenced by the caller of try_to_unmap()
- * @vma: its rmap lock is held: for read, or, if @folio is of a file, for write
+ * @vma: its rmap lock is held, for write if @folio belongs to a file, else for read
  * @address: where @vma maps it
  * @arg: enum ttu_flags
  *
- * Return: false if the folio stays here: stops the rmap walk.
+ * Return: false if the folio stays mapped here, which stops the rmap walk.
  */
 bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
 			    unsigned long address, void *arg)
@@ -107,7 +107,7 @@ bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
 
 	mmu_notifier_range_init(&range, MMU_NOTIFY_CLEAR, 0, vma->vm_mm,
 				address, vma_address_end(&pvmw));
-	/* Unsharing a table takes out more than the folio. */
+	/* Unsharing a table unmaps more than the folio. */
 	adjust_range_if_pmd_sharing_possible(vma, &range.start, &range.end);
 	mmu_notifier_invalidate_range_start(&range);
 	if (page_vma_mapped_walk(&pvmw)) {

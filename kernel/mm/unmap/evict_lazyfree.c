@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Evicting lazyfree folios: anonymous, MADV_FREE'd (or MAP_DROPPABLE), their
- * content of no interest unless it was written again.
+ * Evicting lazyfree folios: anonymous memory marked by MADV_FREE (or
+ * MAP_DROPPABLE).  Its content may be dropped unless it was written again.
  */
 #include <linux/pgtable.h>
 
@@ -9,8 +9,8 @@
 #include "run.h"
 
 enum lazyfree_verdict {
-	LAZYFREE_DROP,		/* clean and ours alone */
-	LAZYFREE_BUSY,		/* somebody holds a reference: try later */
+	LAZYFREE_DROP,		/* clean, no unexpected reference */
+	LAZYFREE_BUSY,		/* an unexpected reference: try later */
 	LAZYFREE_REDIRTIED,	/* written after MADV_FREE: must be kept */
 };
 
@@ -21,19 +21,20 @@ static bool lazyfree_dirty_counts(const struct unmap_op *op)
 }
 
 /*
- * Law 5.  The order is what makes it safe:
+ * Law 5.  The order makes it safe:
  *
  *	here				GUP-fast
  *	clear the entries		take a reference
  *	smp_mb()			(atomic)
  *	read the reference count	read the entry again
  *
- * Either we see the reference, or GUP-fast sees the entry gone and gives up.
- * A holder who wrote through its reference sets dirty before dropping it:
- * reading dirty after the count, with smp_rmb() between, misses neither.
+ * Either this function sees the reference, or GUP-fast sees the entry gone and
+ * gives up.  A reference holder that wrote to the folio sets dirty before it drops
+ * its reference: because dirty is read after the count, with smp_rmb() in between,
+ * either the reference or dirty is seen.
  *
- * The references that must be there: the caller's, and one for each mapping.  That the
- * entries are gone is asserted; that nobody else reads in another order cannot be.
+ * Expected references: the caller's, and one for each mapping.  The cleared entries
+ * are asserted; the order of the reads cannot be.
  */
 static enum lazyfree_verdict lazyfree_judge(const struct unmap_op *op)
 {
@@ -54,8 +55,8 @@ static enum lazyfree_verdict lazyfree_judge(const struct unmap_op *op)
 }
 
 /*
- * VM_DROPPABLE folios never become swap-backed; lazyfree_dirty_counts() sees to it
- * for those that were dirtied.
+ * A redirtied folio must become swap-backed.  VM_DROPPABLE folios never do: because of
+ * lazyfree_dirty_counts() they are never judged LAZYFREE_REDIRTIED.
  */
 static bool lazyfree_keeps_content(enum lazyfree_verdict verdict)
 {

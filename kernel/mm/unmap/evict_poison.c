@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Evicting pages whose memory is broken, for memory_failure() with
- * TTU_HWPOISON: an entry stays that kills who touches it.
+ * Evicting pages with memory errors, for memory_failure() with TTU_HWPOISON: the
+ * leftover is a poison entry, so a task that touches it gets SIGBUS.
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -12,7 +12,7 @@
 #include "run.h"
 
 /**
- * unmap_evict_poison - leave a poison entry in a page's place
+ * unmap_evict_poison - replace a page's entry by a poison entry
  * @op: its @run is cleared, and one entry long
  *
  * Page-table lock held on entry and return.

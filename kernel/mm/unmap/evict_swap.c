@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Evicting swap-backed anonymous folios, KSM's among them: swap entries are
- * left behind.  The folio is in the swap cache, and locked, so that each page
- * has its swap entry, and consecutive pages have consecutive ones.
+ * Evicting swap-backed anonymous folios, KSM folios too: the leftovers are swap
+ * entries.  The folio is locked and in the swap cache, so each page has a swap
+ * entry, and consecutive pages have consecutive ones.
  */
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
@@ -14,12 +14,13 @@
 #include "run.h"
 
 /*
- * The pages of a run are ours alone; from now on a swap entry says so.
- * Fails if the folio may be pinned.
+ * Clear PageAnonExclusive of the run's pages; the swap entries record it from now
+ * on.  False if the folio may be pinned.
  *
- * The first page's turn checks the whole folio for pins, after the entries of
- * all pages were cleared and the barrier that GUP-fast expects.  What is true
- * of the first page then is true of all, and the others only lose the mark.
+ * folio_try_share_anon_rmap_pte() for the first page issues the barrier that
+ * GUP-fast expects, and then checks the whole folio for pins.  The entries of all
+ * pages were cleared before, so the check is good for all pages: it is enough to
+ * clear the flag of the others.
  */
 static bool swap_give_up_exclusive(struct unmap_op *op)
 {
@@ -36,7 +37,7 @@ static bool swap_give_up_exclusive(struct unmap_op *op)
 	return true;
 }
 
-/* Architectures that keep something beside a page's entry take runs of one. */
+/* An architecture that keeps data beside an entry saves it here; its runs have one entry. */
 static bool swap_arch_agrees(struct unmap_op *op)
 {
 	struct vm_area_struct *vma = op->vma;
@@ -44,7 +45,7 @@ static bool swap_arch_agrees(struct unmap_op *op)
 	return arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) >= 0;
 }
 
-/* swapoff looks for swap entries in the processes of this list. */
+/* swapoff searches the mms on this list for swap entries. */
 static void swap_join_mmlist(struct mm_struct *mm)
 {
 	if (likely(!list_empty(&mm->mmlist)))
@@ -55,7 +56,10 @@ static void swap_join_mmlist(struct mm_struct *mm)
 	spin_unlock(&mmlist_lock);
 }
 
-/* What an entry remembers beside the place; all entries of a run agree in it. */
+/*
+ * Add the software bits of @pte, which may be device-exclusive, to a swap PTE.  They are
+ * the same for all entries of a run.
+ */
 static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 {
 	bool present = pte_present(pte);
@@ -80,7 +84,7 @@ static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
 	pte_t pte = swp_entry_to_pte(entry);
 	u64 marks = pte_val(pte) ^ pte_val(swap_add_marks(pte, op->run.pte, exclusive));
 
-	/* Marks are single bits, next to the place or above it. */
+	/* @marks are single bits, which the swap type and offset do not use. */
 	for (i = 0; i < nr; i++) {
 		pte = __swp_entry_to_pte(__swp_entry(type, offset + i));
 		set_pte_at(mm, addr + i * PAGE_SIZE, ptep + i,
@@ -95,7 +99,7 @@ static bool swap_take_references(const struct unmap_op *op, swp_entry_t entry)
 	return unmap_swap_take_run(entry, op->run.nr);
 }
 
-/* All that can fail; false leaves everything as it was. */
+/* Do all that can fail.  On failure nothing has changed. */
 static bool swap_prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
 {
 	if (!swap_take_references(op, entry))
@@ -106,7 +110,7 @@ static bool swap_prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
 	return false;
 }
 
-/* Law 6: what the pages lose, their entries have. */
+/* Law 6: the pages are not exclusive any more, and their swap entries are if they were. */
 static void swap_assert_exclusive_kept(const struct unmap_op *op, bool exclusive)
 {
 	const struct pte_run *run = &op->run;
@@ -121,7 +125,7 @@ static void swap_assert_exclusive_kept(const struct unmap_op *op, bool exclusive
 }
 
 /**
- * unmap_evict_swap - leave swap entries in a run's place, or put it back
+ * unmap_evict_swap - replace a run by swap entries, or put it back
  * @op: its @run is cleared
  *
  * Page-table lock held on entry and return.
@@ -135,7 +139,7 @@ bool unmap_evict_swap(struct unmap_op *op)
 	bool exclusive = compat_anon_exclusive(page);
 	swp_entry_t entry = folio->swap;
 
-	/* Poison may meet a folio that reclaim has not prepared. */
+	/* memory_failure() may pass a folio that reclaim has not added to the swap cache. */
 	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
 		goto put_back;
 	entry.val += folio_page_idx(folio, page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clearing a run, and making TLBs forget it: one invalidation for all of its
- * entries, or one note for the deferred flush.
+ * Clearing a run and flushing it from the TLBs: one invalidation for all of its
+ * entries, or one record for the deferred flush.
  */
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -27,11 +27,11 @@ static void run_assert_bounds(const struct unmap_op *op)
 }
 
 /*
- * Another CPU may go on writing through its TLB until the deferred flush.
- * An entry that was clean when it was cleared cannot become dirty that way:
- * architectures that defer must fault instead (x86 and arm64 walk the table
- * again to set dirty).  One that was dirty is recorded as such, and reclaim
- * flushes before it starts writing.
+ * Record the flush for later.  Until it is made, another CPU may write through
+ * its stale TLB entry.  It cannot make a page dirty whose entry was clean when it
+ * was cleared: to set dirty, the CPU walks the page table again, and faults
+ * (architectures that defer flushes must guarantee this; x86 and arm64 do).  If
+ * the entry was dirty, that is recorded, and reclaim flushes before writeback.
  */
 static void run_note_flush(struct unmap_op *op)
 {
@@ -52,9 +52,9 @@ static void run_flush_now(const struct unmap_op *op)
 }
 
 /*
- * A single entry goes the way it always went.  Clearing and flushing are one
- * operation where they need not be deferred: s390 has an instruction for
- * both, others flush caches in between.
+ * A single entry is cleared as in stock code.  If the flush is not deferred, use
+ * ptep_clear_flush(): s390 has one instruction for both steps, others flush
+ * caches in between.
  */
 static void run_clear_one(struct unmap_op *op, bool defer)
 {
@@ -72,10 +72,10 @@ static void run_clear_one(struct unmap_op *op, bool defer)
 }
 
 /*
- * Where no other CPU has to be told, stock flushes at once, entry by entry.  For
- * entries of large folios one flush of everything at the end of a batch is
- * cheaper, as it is for ranges of more than a few pages, unless they are dirty:
- * reclaim flushes before each folio that it writes.
+ * If no other CPU has the mm in use, stock code flushes each entry at once.  For a
+ * run, one full flush at the end of reclaim's batch is cheaper, as it is for ranges
+ * of more than a few pages.  Not for dirty folios: reclaim makes the deferred flush
+ * before each folio that it writes out.
  */
 static bool run_worth_deferring(const struct unmap_op *op)
 {
@@ -92,8 +92,8 @@ static void run_clear_many(struct unmap_op *op, bool defer)
 	run->pte = unmap_arch_clear(op->vma->vm_mm, run->addr, run->ptep,
 				    run->nr, 0);
 	/*
-	 * Gathering dirty may have set soft-dirty as well (x86 pte_mkdirty()
-	 * does).  The entries agreed in it, so the first one tells.
+	 * Gathering dirty may have set soft-dirty, too (x86 pte_mkdirty() does).
+	 * The entries agreed in soft-dirty: restore the first one's.
 	 */
 	if (!pte_soft_dirty(first))
 		run->pte = pte_clear_soft_dirty(run->pte);
@@ -104,12 +104,12 @@ static void run_clear_many(struct unmap_op *op, bool defer)
 }
 
 /**
- * unmap_run_clear - take a run's entries out of the page table and the TLBs
- * @op: accessed and dirty of all entries are gathered in its @run's @pte
+ * unmap_run_clear - clear a run's entries and flush them from the TLBs
+ * @op: its @run's @pte gets the accessed and dirty bits of all entries
  *
  * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
- * try_to_unmap_flush().  Whoever takes the page-table lock next finds that on
- * record (flush_tlb_batched_pending()).
+ * try_to_unmap_flush().  The next holder of the page-table lock can make the
+ * recorded flush itself (flush_tlb_batched_pending()).
  *
  * Law 1.  Page-table lock held on entry and return.
  */

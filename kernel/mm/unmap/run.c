@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs: how long they are, and how they are put back.
+ * Finding the length of runs, and putting runs back.
  */
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -13,9 +13,8 @@
 #include "run.h"
 
 /*
- * What all entries of a run have in common.  Only accessed and dirty are left
- * out: hardware sets them behind our back, and gaining them is harmless
- * (law 3).
+ * The bits in which all entries of a run agree.  Only accessed and dirty are
+ * left out: hardware sets them at any time, and an entry may gain them (law 3).
  */
 static inline pte_t run_key(pte_t pte)
 {
@@ -23,15 +22,15 @@ static inline pte_t run_key(pte_t pte)
 }
 
 /*
- * Where the table or the VMA ends, whichever is first.  pmd_addr_end() would
- * not do: with a folded PMD it knows of no table.
+ * The end of the page table or of the VMA, whichever is first.  pmd_addr_end()
+ * would be wrong: with a folded PMD it does not stop at the end of a table.
  */
 static unsigned long run_table_end(unsigned long addr, struct vm_area_struct *vma)
 {
 	return min(addr | ~PMD_MASK, vma->vm_end - 1) + 1;
 }
 
-/* Law 2: how long may the run at hand be? */
+/* Law 2: the longest that the run may be. */
 static unsigned int run_limit(const struct unmap_op *op)
 {
 	const struct pte_run *run = &op->run;
@@ -39,19 +38,19 @@ static unsigned int run_limit(const struct unmap_op *op)
 			   folio_page_idx(op->folio, run->page);
 
 	/*
-	 * The entries of a shadow stack tell writable from write-protected by
-	 * the dirty bit, which run_key() leaves out.
+	 * In a shadow stack the dirty bit tells writable from write-protected
+	 * entries, and run_key() ignores it.
 	 */
 	if (op->vma->vm_flags & VM_SHADOW_STACK)
 		return 1;
-	/* Poison is a matter of single pages. */
+	/* Pages are poisoned one by one. */
 	if (UNMAP_ARCH_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
 		return 1;
 	nr = min(nr, (run_table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
-/* Law 6: how many pages from here on are as exclusive as the run's first? */
+/* Law 6: how many of the next @nr pages agree with the run's first in PageAnonExclusive. */
 static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr,
 					bool exclusive)
 {
@@ -62,7 +61,10 @@ static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr
 	return i;
 }
 
-/* How many of @left entries continue a run with @want, and @page to the next, in fours? */
+/*
+ * How many of @left entries from @ptep on continue a run, compared four at a time.  The
+ * first is expected to be @want, each further one to be larger by @page.
+ */
 static __always_inline unsigned int run_fours_alike(const pte_t *ptep, pte_t want, u64 page,
 						    unsigned int left)
 {
@@ -76,7 +78,10 @@ static __always_inline unsigned int run_fours_alike(const pte_t *ptep, pte_t wan
 	return nr;
 }
 
-/* How many do?  0, or as many as go together, which may be more than are left. */
+/*
+ * The same; if the first four differ, compare one entry, or one contiguous block of arm64
+ * (pte_batch_hint()), which may reach beyond @left.  Returns 0 if the run ends here.
+ */
 static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
 					      unsigned int left)
 {
@@ -89,16 +94,20 @@ static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
 	return pte_same(run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
 }
 
-/* Where pages are looked at, too, runs may be short: four entries at a time. */
+/*
+ * How many entries to compare before their pages are checked.  PageAnonExclusive may end
+ * a run of swap-backed pages early: then no more than four.
+ */
 static __always_inline unsigned int run_ahead(unsigned int left, bool swap)
 {
 	return swap ? min(left, 4U) : left;
 }
 
 /*
- * One look at each entry, and at its page where that matters, so that short
- * runs of large folios stay cheap.  The first needs none: it is the run's own.  Counts
- * to @limit at most, rounded up to what the architecture says goes together.
+ * Count the entries that agree with the run's first one; if @swap, their pages must agree
+ * in PageAnonExclusive.  Read each entry and each page once, so that short runs of large
+ * folios stay cheap; run->pte already has the first entry.  Stop at @limit, rounded up to
+ * the end of a contiguous block of arm64 (pte_batch_hint()).
  */
 static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
 						    unsigned int limit, bool swap)
@@ -106,7 +115,7 @@ static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
 	const struct pte_run *run = &op->run;
 	bool exclusive = swap && compat_anon_exclusive(run->page);
 	pte_t want = run_key(run->pte);
-	/* Advancing would look each time whether x86 has the address inverted. */
+	/* Once: pte_advance_pfn() checks whether x86 has inverted the PFN (L1TF). */
 	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
 	unsigned int nr = 0, step, same;
 
@@ -124,11 +133,11 @@ static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
 }
 
 /**
- * unmap_run_length - how many entries agree with a run's first
+ * unmap_run_length - count the entries of a run
  * @op: its folio is large, and its @run starts at a present entry
  *
- * Page-table lock held on entry and return: under it the exclusive marks of
- * pages that are mapped here stay what they are.
+ * Page-table lock held on entry and return: it keeps PageAnonExclusive of the
+ * mapped pages from changing.
  *
  * Return: the length, at least 1.
  */
@@ -144,13 +153,14 @@ unsigned int unmap_run_length(struct unmap_op *op)
 }
 
 /**
- * unmap_run_put_back - give a cleared run its entries back
- * @op: with its @run as unmap_run_clear() left it
+ * unmap_run_put_back - restore the entries of a cleared run
+ * @op: its @run is as unmap_run_clear() left it
  *
- * Law 3.  A stale translation grants nothing that the entry does not grant
- * again, but set_ptes() may make one large translation of many entries (arm64
- * contpte), which must not meet small ones still in a TLB: a flush that was
- * only noted is made here.  Page-table lock held on entry and return.
+ * Law 3.  Stale TLB entries are harmless as such: they permit no more than the
+ * restored entries do.  But set_ptes() may make a contiguous block of them
+ * (arm64 contpte), and a TLB must not hold that and stale translations of
+ * single pages at the same time: so make a deferred flush now.  Page-table lock
+ * held on entry and return.
  */
 void unmap_run_put_back(struct unmap_op *op)
 {
@@ -167,10 +177,10 @@ void unmap_run_put_back(struct unmap_op *op)
 }
 
 /**
- * unmap_run_leave_markers - keep a file's memory write-protected by userfaultfd
- * @vma: where markers are left if it is registered for them
- * @run: cleared; a run agrees in write-protection, so either every entry needs
- *	a marker or none does
+ * unmap_run_leave_markers - write userfaultfd-wp markers into a cleared run
+ * @vma: gets markers if it is registered for write-protection and is not anonymous
+ * @run: cleared; its entries agreed in uffd-wp, so either all need a marker or
+ *	none does
  *
  * Page-table lock held on entry and return.
  */

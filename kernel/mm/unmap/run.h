@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs: found, put back, and retired.  The page-table lock is held on entry
- * and return everywhere here.
+ * Finding, putting back and retiring runs.  All of these functions are called
+ * and return with the page-table lock held.
  *
- * Inline is what a run of one goes through: it must cost no more than an
- * entry did (law 9).
+ * What a run of one executes is inline: it must cost no more than a single
+ * entry costs in stock code (law 9).
  */
 #ifndef __MM_UNMAP_RUN_H
 #define __MM_UNMAP_RUN_H
@@ -26,8 +26,8 @@ static inline unsigned long unmap_run_end(const struct pte_run *run)
 }
 
 /**
- * unmap_run_find - find how long the run at hand is
- * @op: in its @run, all but @nr says where it starts; @nr is set
+ * unmap_run_find - set the length of a run
+ * @op: the other fields of its @run, which say where the run starts, are set
  */
 static inline void unmap_run_find(struct unmap_op *op)
 {
@@ -36,7 +36,7 @@ static inline void unmap_run_find(struct unmap_op *op)
 		op->run.nr = unmap_run_length(op);
 }
 
-/* Law 1: nothing maps the pages here any more. */
+/* Law 1: the entries do not map the pages any more. */
 static inline void unmap_run_assert_gone(const struct unmap_op *op)
 {
 	const struct pte_run *run = &op->run;
@@ -47,13 +47,13 @@ static inline void unmap_run_assert_gone(const struct unmap_op *op)
 }
 
 /**
- * unmap_run_retire - account for a run that is gone
- * @op: its @run is cleared, and leftovers are in place
+ * unmap_run_retire - account for an unmapped run
+ * @op: its @run is cleared, and the leftovers are written
  * @counter: the rss counter the pages were counted in
  *
  * Takes the run out of rss and rmap and drops its references (laws 1 and 4).
- * The caller of try_to_unmap() holds a reference of its own, so the last one
- * is never dropped here.
+ * The caller of try_to_unmap() holds a reference of its own, so this never
+ * drops the last one.
  */
 static inline void unmap_run_retire(struct unmap_op *op, int counter)
 {

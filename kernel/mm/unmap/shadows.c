@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Freed swap entries take their shadows along: where a page was evicted to, the
- * swap cache remembers when.  A run of entries loses them in a few stores.
+ * Clearing the shadows of freed swap entries.  A shadow remains in the swap cache
+ * after reclaim, and records when the page was evicted.  A run of entries is cleared
+ * with a few stores.
  */
 #include <linux/minmax.h>
 #include <linux/swap.h>
@@ -12,7 +13,7 @@
 #include "../swap.h"
 #include "internal.h"
 
-/* One store clears so many slots: a power of two, aligned, less than a node. */
+/* The order of the largest store at @index: an aligned power of two, less than a node. */
 static unsigned int shadows_store_order(unsigned long index, unsigned long nr)
 {
 	unsigned int order = min_t(unsigned int, ilog2(nr), XA_CHUNK_SHIFT - 1);
@@ -20,12 +21,12 @@ static unsigned int shadows_store_order(unsigned long index, unsigned long nr)
 	return index ? min_t(unsigned int, order, __ffs(index)) : order;
 }
 
-/* A page that is in the swap cache, or on its way there, must stay. */
+/* Whether the range, up to @last, has no folio: one that is in the swap cache must stay. */
 static bool shadows_only(struct xa_state *xas, unsigned long last)
 {
 	void *old = xas_load(xas);
 
-	/* Slot by slot: there are few holes among them. */
+	/* xas_next() visits every slot: there are few empty ones to skip. */
 	while (xa_is_value(old) || !old) {
 		if (xas->xa_index == last)
 			return true;
@@ -45,7 +46,7 @@ static void shadows_erase(struct xa_state *xas, unsigned long index, unsigned lo
 	}
 }
 
-/* All of the range lies in one of the address spaces that a device is cut into. */
+/* The range lies in a single one of the address spaces of its swap device. */
 static bool shadows_clear(swp_entry_t entry, unsigned long nr)
 {
 	struct address_space *mapping = swap_address_space(entry);
@@ -63,12 +64,13 @@ static bool shadows_clear(swp_entry_t entry, unsigned long nr)
 }
 
 /**
- * clear_shadow_from_swap_cache - forget when the pages of swap entries were evicted
- * @type: the device
+ * clear_shadow_from_swap_cache - clear the shadows of swap entries
+ * @type: the swap device
  * @begin: the first entry's offset
- * @end: the last one's
+ * @end: the last entry's offset
  *
- * The entries are being freed: nobody uses them, and the caller keeps the device.
+ * The entries are being freed, so nobody uses them.  The caller keeps the device from
+ * going away.
  */
 void clear_shadow_from_swap_cache(int type, unsigned long begin,
 				  unsigned long end)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters: per CPU, never locked, added up when read.
+ * Counters: per CPU, without locks, added up when read.
  *
- * What the histogram of run lengths tells is not counted again: how many runs
- * there were, and one entry of each.
+ * evict_runs and evict_entries have no counters of their own: the first is the sum
+ * of the histogram of run lengths, the second adds UNMAP_STAT_EVICT_MORE to it.
  */
 #include <linux/percpu.h>
 #include <linux/sysfs.h>
@@ -47,9 +47,9 @@ static unsigned long stat_sum_runs(const struct unmap_stats *sum)
 
 /**
  * unmap_stat_show - print all counters, one "name value" a line
- * @buf: a page, as sysfs hands it out
+ * @buf: sysfs's buffer of one page
  *
- * Not a snapshot: CPUs go on counting meanwhile.
+ * Not a snapshot: CPUs continue to count meanwhile.
  *
  * Return: the length of the text.
  */

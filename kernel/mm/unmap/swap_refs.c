@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * References to swap entries, for a whole run in one section under the
- * cluster's lock.
+ * Taking references to the swap entries of a whole run, with the swap cluster
+ * locked once.
  *
- * The entries belong to a folio in the swap cache that the caller has locked:
- * they cannot be freed, and their device cannot go, before that is over.
+ * The swap entries belong to a folio in the swap cache that the caller has locked.
+ * So they cannot be freed, and swapoff cannot remove their device.
  */
 #include <linux/swap.h>
 #include <linux/swapops.h>
@@ -13,8 +13,9 @@
 #include "internal.h"
 
 /*
- * All or none.  A count that is full goes on in another page (COUNT_CONTINUED),
- * which is for the stock function to do.  Counts are read without the lock, too.
+ * Increment all counts or none.  A full count continues in another page
+ * (COUNT_CONTINUED): leave that to swap_duplicate().  WRITE_ONCE(), because others
+ * read the counts without the lock.
  */
 static bool swap_refs_add_one_each(unsigned char *counts, unsigned int nr)
 {
@@ -63,14 +64,14 @@ static bool swap_refs_take_each(swp_entry_t entry, unsigned int nr)
 }
 
 /**
- * unmap_swap_take_run - take one reference more to each of some swap entries
+ * unmap_swap_take_run - take one more reference to each of several swap entries
  * @entry: the first one; it belongs to a folio in the swap cache
  * @nr: how many, all of the same folio and so of the same cluster
  *
  * The folio is locked, and the page-table lock held, on entry and return.
  *
- * Return: true, or false if memory for a count that grew large is lacking;
- * then no reference was taken.
+ * Return: true; or false, with no reference taken, if there is no memory to
+ * continue a full count.
  */
 bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finding, clearing and putting back runs, on a page table of our own.
+ * Finding, clearing and putting back runs, on a page table made for the tests.
  *
- * The table is two pages long, so that a run that goes on past the end of the
- * first finds entries there that fit.  It belongs to init_mm, which page-table
- * checking and TLB flushing leave alone: what they do is for the system-call
- * tests to see.  Nobody else knows the table, so no lock is taken.
+ * The table is two pages long: if a run wrongly goes on past the end of the first
+ * page, it finds matching entries there.  The mm is init_mm, for which page-table
+ * checking and TLB flushing do nothing: the system-call tests cover these.  Nobody
+ * else uses the table, so no lock is taken.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -76,7 +76,7 @@ static void put_entry(struct unmap_run_test *t, unsigned int i, pte_t pte)
 	set_pte_at(&init_mm, addr, t->table + i, pte);
 }
 
-/* Map the folio's pages, and those that follow it, from entry @at on. */
+/* Map @nr pages from entry @at on: those of the folio, and then those behind it. */
 static void map_plain(struct unmap_run_test *t, unsigned int at, unsigned int nr)
 {
 	unsigned int i;
@@ -86,8 +86,8 @@ static void map_plain(struct unmap_run_test *t, unsigned int at, unsigned int nr
 }
 
 /*
- * The run that starts at entry @at, which maps the folio's @i-th page, is the
- * one at hand.  Returns its length.
+ * Find the run that starts at entry @at, which maps the folio's @i-th page.  Returns its
+ * length.
  */
 static unsigned int find(struct unmap_run_test *t, unsigned int at, unsigned int i)
 {
@@ -101,7 +101,10 @@ static unsigned int find(struct unmap_run_test *t, unsigned int at, unsigned int
 	return t->op.run.nr;
 }
 
-/* Map the folio at the table's start, with @odd in place of entry @i. */
+/*
+ * Map the folio at the table's start, with @odd as entry @i.  Returns the length of the
+ * run that starts at the first entry.
+ */
 static unsigned int nr_with_odd(struct unmap_run_test *t, unsigned int i, pte_t odd)
 {
 	map_plain(t, 0, NR);
@@ -212,7 +215,7 @@ static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, plain_pte(t, 7)), 6);
 }
 
-/* Entries are looked at several at a time: the odd one may be any of them. */
+/* Entries are compared several at a time: the one that differs may be any of them. */
 static void unmap_run_ends_anywhere(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -228,7 +231,10 @@ static void unmap_run_ends_anywhere(struct kunit *test)
 	}
 }
 
-/* x86 inverts the address of what may not be accessed: there pages go backwards. */
+/*
+ * x86 inverts the PFN of PROT_NONE entries (L1TF), so it decreases from page to page.
+ * Pages in reverse order must not look like a run.
+ */
 static void unmap_run_goes_forward(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -246,7 +252,7 @@ static void unmap_run_goes_forward(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(t, 8, NR - 1 - 8), 1);
 }
 
-/* Accessed and dirty of any entry are gathered, whichever it is. */
+/* unmap_run_clear() gathers accessed and dirty, whichever entry has them. */
 static void unmap_run_gathers_from_all(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -274,7 +280,7 @@ static void unmap_run_of_nonpresent_is_one(struct kunit *test)
 	pte_t pte = swp_entry_to_pte(entry);
 	unsigned int i;
 
-	/* Each looks like the one before, a page further on. */
+	/* Each entry differs from the one before only by one page. */
 	for (i = 0; i < NR; i++)
 		put_entry(t, i, pte_advance_pfn(pte, i));
 	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
@@ -309,7 +315,7 @@ static void unmap_run_for_poison_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
-/* As if the folio were anonymous; it is not before it is freed. */
+/* Make the folio look anonymous and swap-backed; undo that before the folio is freed. */
 static void pretend_anon(struct unmap_run_test *t, bool anon)
 {
 	unsigned int i;
@@ -323,7 +329,10 @@ static void pretend_anon(struct unmap_run_test *t, bool anon)
 		folio_clear_swapbacked(t->op.folio);
 }
 
-/* Which pages are exclusive, one bit each; looked at from every page on. */
+/*
+ * @exclusive has a bit for each page: set PageAnonExclusive accordingly.  Check the runs
+ * that start at each of the pages.
+ */
 static void expect_split_at_exclusive(struct kunit *test, u32 exclusive)
 {
 	struct unmap_run_test *t = test->priv;
@@ -361,7 +370,7 @@ static void unmap_run_ends_where_exclusive_changes(struct kunit *test)
 	pretend_anon(t, false);
 }
 
-/* A lazyfree folio leaves nothing behind that would have to say it. */
+/* Lazyfree folios leave no swap entries, which would have to record PageAnonExclusive. */
 static void unmap_run_of_lazyfree_ignores_exclusive(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -413,7 +422,7 @@ static pte_t random_pte(struct unmap_run_test *t, unsigned int i, u32 bits)
 	return pte;
 }
 
-/* Law 3: all but young and dirty as it was, and those not lost. */
+/* Law 3: all bits but young and dirty are as they were, and these two are not lost. */
 static bool is_put_back(pte_t now, pte_t was)
 {
 	return pte_same(pte_mkold(pte_mkclean(now)),
@@ -445,7 +454,7 @@ static void unmap_run_put_back_is_exact(struct kunit *test)
 	for (round = 0; round < 1000; round++) {
 		prandom_seed_state(&rnd, round);
 		for (i = 0; i < NR; i++) {
-			/* Change rarely, so that there are runs at all. */
+			/* Change the bits rarely, so that there are runs longer than one. */
 			if (!(prandom_u32_state(&rnd) % 4))
 				bits = prandom_u32_state(&rnd);
 			was[i] = random_pte(t, i, bits);
