@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report: which figures it takes, what it says of them, and a page that stands alone."""
 
+import html
 import json
 import re
 import shutil
@@ -31,7 +32,6 @@ from swathe.reporting import (
     markdown,
     page,
     plots,
-    svg,
     tables,
     threads,
     write,
@@ -140,7 +140,7 @@ def test_an_unusual_profile_is_one_of_its_own(recorded: Figures) -> None:
     assert [plot.name for plot in document.plots()] == [
         "lazyfree-64K-profile", "lazyfree-64K-arch-arm64-profile",
     ]  # fmt: skip
-    assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document, {})
+    assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document)
     assert write.profile_json(found.profiles[1])["case"] == "64K"
 
 
@@ -330,7 +330,7 @@ def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
     assert lines == ("25.00%--a", "   12.50%--b")
     again = write.profile_json(profile)
     assert figures.parse(json.loads(json.dumps(again)), "") != []
-    text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""), {})
+    text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""))
     assert "   12.50%--b" in text
 
 
@@ -363,7 +363,7 @@ def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: 
     assert [section.key for section in document.sections] == [
         "summary", "s0", "s1", "s2", "s3", "s4", "others", "environment", "reading", "excluded",
     ]  # fmt: skip
-    text = markdown.render(document, {})
+    text = markdown.render(document)
     for bench in more.benches():
         assert f"`{bench}`" in text or f"### {bench}" in text
     for one in more.rows:
@@ -433,7 +433,7 @@ def test_figures_of_different_kernels_are_warned_of() -> None:
     one = run("2026-01-01", row("stock", 1))
     other = run("2026-01-02", row("stock", 1, "64K"), config_hash="def")
     warned = [
-        "different kernels" in markdown.render(write.build(figures.merge(runs), ""), {})
+        "different kernels" in markdown.render(write.build(figures.merge(runs), ""))
         for runs in ([one, other], [one])
     ]
     assert warned == [True, False]
@@ -504,11 +504,10 @@ def test_every_plot_is_drawn_named_and_described(recorded: Figures, site: Path) 
     names = [plot.name for plot in document.plots()]
     assert len(names) == len(set(names))
     for plot in document.plots():
-        root = ET.parse(site / "plots" / f"{plot.name}.svg").getroot()
-        children = [child.tag.rpartition("}")[2] for child in root]
-        assert children[:4] == ["title", "desc", "style", "rect"]
-        assert [child.text for child in root][:2] == [plot.title, plot.description]
-        assert root.get("role") == "img"
+        for file in (markdown.picture(plot), markdown.picture(plot, "-dark")):
+            title = ET.parse(site / file).getroot().find("{http://www.w3.org/2000/svg}title")
+            assert title is not None and title.text == plot.title
+            assert html.escape(plot.description) in (site / file).read_text()
 
 
 def test_plots_of_two_units_are_two_plots() -> None:
@@ -519,17 +518,16 @@ def test_plots_of_two_units_are_two_plots() -> None:
     assert len(names) == len(set(names))
 
 
-def test_plots_use_the_colours_of_the_page_and_keep_their_text(recorded: Figures) -> None:
-    variables = page.variables()
+def test_plots_use_the_colours_of_their_theme_and_keep_their_text(recorded: Figures) -> None:
     for plot in write.build(recorded, "").plots():
-        drawn = svg.inline(plots.draw(plot), plot.name, plot.title, plot.description)
-        left = set(re.findall(r"#[0-9a-f]{6}\b", drawn))
-        assert not left, f"{plot.name}: {left} will not change in the dark"
-        for name in set(re.findall(r"var\((--[\w-]+)\)", drawn)):
-            assert variables.count(f"{name}:") == (1 if name == "--font" else 2), name
-        assert "<text" in drawn
-        assert "DejaVu" not in drawn
-        assert "metadata" not in drawn
+        drawn = {name: plots.draw(plot, theme) for name, theme in plots.themes().items()}
+        for name, theme in plots.themes().items():
+            known = {*theme.page.values(), *theme.fill.values(), *theme.stroke.values()}
+            used = set(re.findall(r"#[0-9a-f]{6}\b", drawn[name])) - {*known, *theme.layers}
+            assert not used, f"{plot.name}: {used} is no colour of the {name} theme"
+            assert f"fill: {theme.page['paper']}" in drawn[name]
+        texts = [re.findall(r"<text[^>]*>([^<]*)<", svg) for svg in drawn.values()]
+        assert texts[0] and texts[0] == texts[1]
 
 
 def luminance(color: str) -> float:
@@ -543,17 +541,29 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_contrast_is_enough(dark: bool) -> None:
-    sheet = page.variables().partition("@media")[2 if dark else 0]
-    colors = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", sheet))
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_contrast_is_enough(name: str) -> None:
+    theme = plots.themes()[name]
     for text in ("ink", "faint", "link", "good", "bad"):
         for ground in ("paper", "panel"):
-            assert contrast(colors[f"--{text}"], colors[f"--{ground}"]) >= 4.5, (text, ground)
-    for number in range(1, len(svg.LAYERS) + 1):
-        assert contrast(colors["--ink"], colors[f"--layer-{number}"]) >= 4.5, number
-    for name in ("stock", "newest", "swathe"):
-        assert contrast(colors[f"--stroke-{name}"], colors["--paper"]) >= 3, name
+            assert contrast(theme.page[text], theme.page[ground]) >= 4.5, (text, ground)
+    for color in theme.layers:
+        assert contrast(theme.page["ink"], color) >= 4.5, color
+    for config in ("stock", "7.3", "swathe"):
+        assert contrast(theme.stroke[config], theme.page["paper"]) >= 3, config
+
+
+def test_the_page_has_both_themes_and_each_plot_in_both(site: Path, recorded: Figures) -> None:
+    text = (site / "index.html").read_text()
+    light, dark = text.split("@media (prefers-color-scheme: dark)", 1)
+    for half, theme in ((light, plots.themes()["light"]), (dark, plots.themes()["dark"])):
+        for name, color in theme.page.items():
+            assert f"--{name}: {color};" in half
+    report = (site / "report.md").read_text()
+    for plot in write.build(recorded, "").plots():
+        for file in (markdown.picture(plot), markdown.picture(plot, "-dark")):
+            assert page.embedded((site / file).read_text()) in text
+            assert f'"{file}"' in report
 
 
 # The page
@@ -590,7 +600,7 @@ def test_the_page_refers_to_nothing_outside(site: Path) -> None:
     found = read(site / "index.html")
     outside = [(tag, to) for tag, to in found.resources if not to.startswith(("#", "data:"))]
     assert outside == []
-    assert not {"script", "iframe", "object", "embed", "img", "audio", "video"} & set(found.tags)
+    assert not {"script", "iframe", "object", "embed", "audio", "video"} & set(found.tags)
     text = (site / "index.html").read_text()
     assert "@import" not in text
     assert not [to for to in re.findall(r"url\(([^)]*)\)", text) if not to.startswith("#")]
@@ -672,18 +682,16 @@ def test_code_and_tables_in_markdown() -> None:
 
 def test_markdown_has_the_same_tables_and_all_plots(recorded: Figures, site: Path) -> None:
     document = write.build(recorded, "Recorded.")
-    text, html = (site / "report.md").read_text(), (site / "index.html").read_text()
+    text, shown = (site / "report.md").read_text(), (site / "index.html").read_text()
     for section in document.sections:
         assert f"## {section.title}" in text
         for outer in section.blocks:
             for block in texts(outer):
                 if isinstance(block, Table):
                     assert markdown.table(block) in re.sub(r"^> ?", "", text, flags=re.M)
-                    assert str(page.marked(block.caption)) in html
+                    assert str(page.marked(block.caption)) in shown
     for plot in document.plots():
-        link = re.search(rf"\]\((plots/{re.escape(plot.name)}\.svg)\)", text)
-        assert link, plot.name
-        assert (site / link[1]).is_file()
+        assert f'<img src="{markdown.picture(plot)}" alt="{html.escape(plot.description)}"' in text
     for target in re.findall(r"\]\(#([^)]*)\)", text):
         heads = [markdown.anchor(head) for head in re.findall(r"^## (.*)$", text, re.M)]
         assert target in heads
@@ -731,7 +739,7 @@ def test_a_record_is_the_same_figures_again(
         )
     (tmp_path / "again.json").write_text(write.recorded(first))
     assert (tmp_path / "again.json").read_text() == text
-    assert "![" not in (tmp_path / "some-run.md").read_text()
+    assert "<picture" not in (tmp_path / "some-run.md").read_text()
 
 
 def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
@@ -755,4 +763,4 @@ def test_a_record_needs_a_plain_name(name: str) -> None:
 def test_goals_are_those_of_the_lab(recorded: Figures) -> None:
     found = compare.lines(recorded.rows, goals.load())
     assert [one for one in found if one.wanted() is not None]
-    assert goals.source() in markdown.render(write.build(recorded, ""), {})
+    assert goals.source() in markdown.render(write.build(recorded, ""))

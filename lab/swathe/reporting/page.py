@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A report as one HTML page that needs nothing else."""
 
+import base64
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,17 +9,18 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from swathe.reporting import plots
 from swathe.reporting.blocks import Block, Document, Table
 
 HERE = Path(__file__).parent
 LONGEST_PINNED = 20
 UNITS = re.compile(r"(?<=\d) (?=%|[KMG]iB|kB|†)")
 STYLE = HERE / "page.css"
-# The part of the style sheet that plots in files of their own need, too.
-VARIABLES = re.compile(r"/\* variables \*/(.*?)/\* end of variables \*/", re.DOTALL)
+# Of one plot: the light SVG, and the dark one.
+Drawn = tuple[str, str]
 
 
-def render(document: Document, drawn: Mapping[str, str]) -> str:
+def render(document: Document, drawn: Mapping[str, Drawn]) -> str:
     """The page; drawn are the plots by name."""
     jinja = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
@@ -27,16 +29,15 @@ def render(document: Document, drawn: Mapping[str, str]) -> str:
     jinja.filters["marked"] = marked
     jinja.filters["kind"] = kind
     jinja.filters["pinned"] = pinned
+    jinja.filters["embedded"] = embedded
     template = jinja.get_template("page.html.j2")
-    svgs = {name: Markup(svg) for name, svg in drawn.items()}
-    return template.render(document=document, svgs=svgs, style=Markup(STYLE.read_text()))
+    style = Markup(STYLE.read_text())
+    return template.render(document=document, drawn=drawn, themes=plots.themes(), style=style)
 
 
-def variables() -> str:
-    """The colours and the font, light and dark."""
-    found = VARIABLES.search(STYLE.read_text())
-    assert found
-    return found[1].strip()
+def embedded(svg: str) -> str:
+    """A file as an address."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def kind(block: Block) -> str:

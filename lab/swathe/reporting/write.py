@@ -10,7 +10,7 @@ from typing import Any
 from swathe.base.paths import write_atomically
 from swathe.measure import goals
 from swathe.measure.calltree import Counts
-from swathe.reporting import commands, content, markdown, page, plots, svg
+from swathe.reporting import commands, content, markdown, page, plots
 from swathe.reporting.blocks import Document
 from swathe.reporting.figures import Figures, Profile, ProfileConfig, Run, plain
 
@@ -26,17 +26,14 @@ def build(figures: Figures, origin: str) -> Document:
 def site(figures: Figures, origin: str, out: Path) -> Path:
     """index.html, and beside it the Markdown with its plots."""
     document = build(figures, origin)
-    inline: dict[str, str] = {}
-    files: dict[str, str] = {}
+    drawn: dict[str, page.Drawn] = {}
     for plot in document.plots():
-        drawn = plots.draw(plot)
-        words = (plot.name, plot.title, plot.description)
-        inline[plot.name] = svg.inline(drawn, *words)
-        files[plot.name] = f"plots/{plot.name}.svg"
-        alone = svg.standalone(drawn, *words, page.variables())
-        write_atomically(out / files[plot.name], alone.encode())
-    write_atomically(out / "report.md", markdown.render(document, files).encode())
-    write_atomically(out / "index.html", page.render(document, inline).encode())
+        light, dark = (plots.draw(plot, theme) for theme in plots.themes().values())
+        drawn[plot.name] = (light, dark)
+        write_atomically(out / markdown.picture(plot), light.encode())
+        write_atomically(out / markdown.picture(plot, "-dark"), dark.encode())
+    write_atomically(out / "report.md", markdown.render(document, plotted=True).encode())
+    write_atomically(out / "index.html", page.render(document, drawn).encode())
     return out / "index.html"
 
 
@@ -45,7 +42,7 @@ def record(figures: Figures, where: Path, name: str) -> Path:
     figures = anonymous(figures)
     document = build(figures, f"Raw figures: `{name}.json`.")
     write_atomically(where / f"{name}.json", recorded(figures).encode())
-    write_atomically(where / f"{name}.md", markdown.render(document, {}).encode())
+    write_atomically(where / f"{name}.md", markdown.render(document).encode())
     return where / f"{name}.md"
 
 
