@@ -16,16 +16,17 @@ import pytest
 from msgspec.structs import replace as changed
 
 from swathe import __main__
-from swathe.base import results
+from swathe.base import results, table
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.measure import goals
+from swathe.base.table import Table
+from swathe.measure import compare, goals
 from swathe.measure.calltree import Counts
+from swathe.measure.compare import GoalVerdict
 from swathe.measure.goals import Goal
 from swathe.measure.rows import Row
 from swathe.reporting import (
     charts,
     commands,
-    compare,
     content,
     figures,
     files,
@@ -36,8 +37,7 @@ from swathe.reporting import (
     threads,
     write,
 )
-from swathe.reporting.blocks import Bars, Beside, Cell, Lines, Missing, Pair, Table
-from swathe.reporting.compare import GoalVerdict
+from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair
 from swathe.reporting.figures import Figures, Malformed, Profile, Run
 
 DATA = Path(__file__).parent / "data"
@@ -664,16 +664,16 @@ def test_special_characters_are_escaped(tmp_path: Path) -> None:
 
 
 def test_text_and_code_are_escaped_in_the_page() -> None:
-    assert page.marked("<b> `<i>_x` &") == "&lt;b&gt; <code>&lt;i&gt;_<wbr>x</code> &amp;"
-    assert page.marked("a ` <b>") == "a ` &lt;b&gt;"
-    assert page.marked("4 KiB, -3.1 %") == "4\N{NO-BREAK SPACE}KiB, -3.1\N{NO-BREAK SPACE}%"
+    assert table.marked("<b> `<i>_x` &") == "&lt;b&gt; <code>&lt;i&gt;_<wbr>x</code> &amp;"
+    assert table.marked("a ` <b>") == "a ` &lt;b&gt;"
+    assert table.marked("4 KiB, -3.1 %") == "4\N{NO-BREAK SPACE}KiB, -3.1\N{NO-BREAK SPACE}%"
 
 
 def test_code_and_tables_in_markdown() -> None:
-    assert markdown.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
-    assert markdown.escaped("odd ` tick") == "odd ' tick"
-    assert markdown.escaped("two\nlines") == "two lines"
-    assert markdown.row((Cell("a|b"), Cell("c"))) == r"| a\|b | c |"
+    assert table.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
+    assert table.escaped("odd ` tick") == "odd ' tick"
+    assert table.escaped("two\nlines") == "two lines"
+    assert table.markdown(table.make("", ["a|b"], [["c_"]])) == "| a\\|b |\n|---|\n| c\\_ |"
     assert (
         markdown.anchor("S2 Zap: munmap(), MADV_DONTNEED, exit")
         == "s2-zap-munmap-madv_dontneed-exit"
@@ -688,8 +688,8 @@ def test_markdown_has_the_same_tables_and_all_plots(recorded: Figures, site: Pat
         for outer in section.blocks:
             for block in texts(outer):
                 if isinstance(block, Table):
-                    assert markdown.table(block) in re.sub(r"^> ?", "", text, flags=re.M)
-                    assert str(page.marked(block.caption)) in shown
+                    assert table.markdown(block) in re.sub(r"^> ?", "", text, flags=re.M)
+                    assert str(table.marked(block.caption)) in shown
     for plot in document.plots():
         assert f'<img src="{markdown.picture(plot)}" alt="{html.escape(plot.description)}"' in text
     for target in re.findall(r"\]\(#([^)]*)\)", text):

@@ -6,28 +6,8 @@ Text may have `code` in it and no other markup.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
-
-class Tone(Enum):
-    """How a cell is to be read; its text says the same."""
-
-    PLAIN = "plain"
-    GOOD = "good"
-    BAD = "bad"
-    QUIET = "quiet"
-
-
-@dataclass(frozen=True)
-class Cell:
-    text: str
-    tone: Tone = Tone.PLAIN
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    numeric: bool = True
+from swathe.base.table import Table
 
 
 @dataclass(frozen=True)
@@ -46,15 +26,6 @@ class Note:
     """Small print below a table."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """The first cell of each row is its name."""
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@
 import re
 from collections.abc import Sequence
 
-from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import compare, tables
+from swathe.measure import compare
+from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.reporting import tables
 from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
 from swathe.reporting.figures import Profile, RecordedSeries
 
 WORD = re.compile(r"[A-Za-z0-9]+")
@@ -80,11 +80,12 @@ def group_text(line: Line, by: float) -> str:
 def curves_of(found: Sequence[Line], cases: Sequence[tuple[float, str]]) -> tuple[Curve, ...]:
     """Per-page cost of the cases, each at its place on the x axis."""
     made = []
+    by_case = compare.by_case(found)
     for config in DRAWN:
         points = [
             (x, cost)
             for x, case in cases
-            if (cost := tables.per_page(found, case, config, MAIN_METRIC)) is not None
+            if (cost := compare.per_page(by_case[case], config)) is not None
         ]
         if len(points) > 1:
             made.append(Curve(config, tuple(points)))

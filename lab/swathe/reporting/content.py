@@ -4,16 +4,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from swathe.measure import benches
+from swathe.base.table import Cell, Column, Table, Tone
+from swathe.measure import benches, compare
+from swathe.measure.compare import NEWEST, GoalVerdict, Line
 from swathe.measure.goals import Goal
 from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import charts, commands, compare, tables, threads
+from swathe.reporting import charts, commands, tables, threads
 from swathe.reporting.blocks import (
     Beside,
     Block,
-    Cell,
     Chapter,
-    Column,
     Command,
     Document,
     Folded,
@@ -24,11 +24,8 @@ from swathe.reporting.blocks import (
     Pair,
     Plot,
     Plots,
-    Table,
     Text,
-    Tone,
 )
-from swathe.reporting.compare import NEWEST, GoalVerdict, Line
 from swathe.reporting.figures import Figures, Profile
 from swathe.reporting.threads import Part, Thread
 

@@ -5,10 +5,11 @@ import html
 import re
 from collections.abc import Iterator
 
+from swathe.base import results, table
+from swathe.base.table import Table, escaped
 from swathe.reporting.blocks import (
     Beside,
     Block,
-    Cell,
     Chapter,
     Command,
     Document,
@@ -21,17 +22,13 @@ from swathe.reporting.blocks import (
     Plot,
     Plots,
     Quote,
-    Table,
     Text,
 )
-
-HEADER = "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
-SPECIAL = re.compile(r"([\\*\[\]<>|#]|(?<!\w)_|_(?!\w))")
 
 
 def render(document: Document, plotted: bool = False) -> str:
     """The whole; plots are files beside it, or left out."""
-    blocks = [HEADER, f"# {escaped(document.title)}", *map(escaped, document.lead)]
+    blocks = [results.SPDX, f"# {escaped(document.title)}", *map(escaped, document.lead)]
     blocks.append(
         "\n".join(f"- [{escaped(s.title)}](#{anchor(s.title)})" for s in document.sections)
     )
@@ -59,7 +56,7 @@ def rendered(block: Block, plotted: bool) -> Iterator[str]:
         case Heading():
             yield f"### {escaped(block.text)}"
         case Table():
-            yield table(block)
+            yield table.markdown(block)
         case Command():
             yield command(block)
         case Listing():
@@ -107,31 +104,9 @@ def quote(found: Quote) -> str:
     source = escaped(found.source)
     if found.link:
         source += f" [{escaped(found.link.text)}]({found.link.url})"
-    inside = f"**The thread.** {escaped(found.text)}\n\n{table(found.table)}\n\n{source}"
+    inside = f"**The thread.** {escaped(found.text)}\n\n{table.markdown(found.table)}\n\n{source}"
     return "\n".join(f"> {line}".rstrip() for line in inside.splitlines())
 
 
 def command(found: Command) -> str:
     return "\n".join(["```sh", *found.lines, "```"])
-
-
-def table(found: Table) -> str:
-    rule = "|".join("---:" if column.numeric else "---" for column in found.columns)
-    heads = " | ".join(escaped(column.name) for column in found.columns)
-    rows = "\n".join(map(row, found.rows))
-    return f"{escaped(found.caption)}:\n\n| {heads} |\n|{rule}|\n{rows}"
-
-
-def row(cells: tuple[Cell, ...]) -> str:
-    return f"| {' | '.join(escaped(cell.text) for cell in cells)} |"
-
-
-def escaped(text: str) -> str:
-    """Plain text with `code` in it, as Markdown that shows just that."""
-    parts = " ".join(text.splitlines()).split("`")
-    if len(parts) % 2 == 0:
-        return SPECIAL.sub(r"\\\1", text.replace("`", "'"))
-    return "".join(
-        f"`{part.replace('|', '¦')}`" if index % 2 else SPECIAL.sub(r"\\\1", part)
-        for index, part in enumerate(parts)
-    )

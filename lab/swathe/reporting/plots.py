@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from swathe.reporting import compare
+from swathe.measure import compare
 from swathe.reporting.blocks import BarGroup, Bars, Lines, Plot, Stack
 
 FILE = Path(__file__).with_name("themes.toml")

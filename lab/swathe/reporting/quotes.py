@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the five threads on the mailing lists measured, in their own shape."""
 
-from swathe.reporting.blocks import Cell, Column, Link, Quote, Table
+from swathe.base.table import Cell, Column, Table
+from swathe.reporting.blocks import Link, Quote
 
 
 def table(caption: str, columns: str, *rows: str) -> Table:

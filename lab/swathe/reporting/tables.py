@@ -4,13 +4,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from swathe.base.table import Cell, Column, Table, Tone
+from swathe.measure import compare
 from swathe.measure.calltree import Counts
-from swathe.reporting import compare
-from swathe.reporting.blocks import Cell, Column, Layer, Table, Tone
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.reporting.blocks import Layer
 from swathe.reporting.figures import TOTAL, UNMAP_PATH, WRITING, Profile
 
-PAGES = "pages"
 TOP = 10
 SHOWN = 16
 TONES = {GoalVerdict.MET: Tone.GOOD, GoalVerdict.MISSED: Tone.BAD}
@@ -98,13 +98,6 @@ def switched_off(found: Sequence[Line]) -> Table | None:
     return Table(f"Stock (switched off) beside a kernel of the untouched tree, {unit}", heads, body)
 
 
-def per_page(found: Sequence[Line], case: str, config: str, metric: str) -> float | None:
-    """A metric of one case divided by the pages it handled."""
-    values = {line.metric: line.value(config) for line in found if line.case == case}
-    value, pages = values.get(metric), values.get(PAGES)
-    return value / pages if value is not None and pages else None
-
-
 def each(value: float | None) -> str:
     """A figure per page."""
     if value is None:
@@ -119,18 +112,18 @@ def events(found: Sequence[Line], main: str) -> Table | None:
     metrics = [name for name in compare.EVENTS if any(line.metric == name for line in found)]
     if not metrics:
         return None
-    by_key = {(line.case, line.metric): line for line in found}
+    cases = compare.by_case(found)
     body = []
     for case in dict.fromkeys(line.case for line in found if line.metric in metrics):
-        of_case = [by_key[case, name] for name in metrics if (case, name) in by_key]
+        of_case = [cases[case][name] for name in metrics if name in cases[case]]
         for config in compare.configs_in(of_case):
             values = [line.value(config) for line in of_case]
             if all(value is None for value in values):
                 continue
             cells = [Cell(f"{compare.case_name(case)}, {compare.config_name(config)}")]
-            cells.append(Cell(each(per_page(found, case, config, main))))
+            cells.append(Cell(each(compare.per_page(cases[case], config, main))))
             for name in metrics:
-                line = by_key.get((case, name))
+                line = cases[case].get(name)
                 cells.append(Cell(each(line.value(config) if line else None)))
             body.append(tuple(cells))
     heads = [Column("case", numeric=False), Column("instructions")]

@@ -21,6 +21,7 @@ NAMES = {
 EVENTS = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
 MINUS = "\N{MINUS SIGN}"
 MILLION = 1_000_000
+PAGES = "pages"
 
 
 class GoalVerdict(Enum):
@@ -89,6 +90,20 @@ def lines(rows: Iterable[Row], goals: Sequence[Goal]) -> list[Line]:
     for row in rows:
         found.setdefault((row.bench, row.case, row.metric, row.unit), {})[row.config] = row
     return [Line(*key, configs, wanted.get(key[:3])) for key, configs in found.items()]
+
+
+def by_case(found: Iterable[Line]) -> dict[str, dict[str, Line]]:
+    """Each case's lines by metric."""
+    cases: dict[str, dict[str, Line]] = {}
+    for line in found:
+        cases.setdefault(line.case, {})[line.metric] = line
+    return cases
+
+
+def per_page(case: Mapping[str, Line], config: str, metric: str = MAIN_METRIC) -> float | None:
+    """A metric of one case divided by the pages it handled."""
+    value, pages = (case[name].value(config) if name in case else None for name in (metric, PAGES))
+    return value / pages if value is not None and pages else None
 
 
 def configs_in(found: Iterable[Line]) -> list[str]:
