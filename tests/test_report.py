@@ -19,26 +19,14 @@ from swathe import __main__
 from swathe.base import results, table
 from swathe.base.errors import EnvironmentLacks, UsageError
 from swathe.base.table import Table
-from swathe.measure import compare, goals
+from swathe.measure import commands, compare, figures, files, goals, recording
 from swathe.measure.calltree import Counts
 from swathe.measure.compare import GoalVerdict
+from swathe.measure.figures import Figures, Malformed, Profile, Run
 from swathe.measure.goals import Goal
-from swathe.measure.rows import Row
-from swathe.reporting import (
-    charts,
-    commands,
-    content,
-    figures,
-    files,
-    markdown,
-    page,
-    plots,
-    tables,
-    threads,
-    write,
-)
+from swathe.measure.rows import Row, Series
+from swathe.reporting import charts, content, markdown, page, plots, tables, threads, write
 from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair
-from swathe.reporting.figures import Figures, Malformed, Profile, Run
 
 DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
@@ -95,10 +83,8 @@ def test_stock_and_swathe_are_of_one_run_and_other_kernels_may_be_older() -> Non
 
 
 def test_the_newest_curves_of_a_case_are_taken() -> None:
-    def curve(last: float) -> figures.RecordedSeries:
-        return figures.RecordedSeries(
-            "ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last))
-        )
+    def curve(last: float) -> Series:
+        return Series("ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last)))
 
     old = replace(run("2026-01-01", row("stock", 1)), series=(curve(5),))
     new = replace(run("2026-01-02", row("stock", 1)), series=(curve(9),))
@@ -141,7 +127,7 @@ def test_an_unusual_profile_is_one_of_its_own(recorded: Figures) -> None:
         "lazyfree-64K-profile", "lazyfree-64K-arch-arm64-profile",
     ]  # fmt: skip
     assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document)
-    assert write.profile_json(found.profiles[1])["case"] == "64K"
+    assert recording.profile_json(found.profiles[1])["case"] == "64K"
 
 
 def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
@@ -328,7 +314,7 @@ def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
     ((title, lines),) = tables.branches(profile)
     assert title.startswith("stock 6.12")
     assert lines == ("25.00%--a", "   12.50%--b")
-    again = write.profile_json(profile)
+    again = recording.profile_json(profile)
     assert figures.parse(json.loads(json.dumps(again)), "") != []
     text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""))
     assert "   12.50%--b" in text
@@ -737,7 +723,7 @@ def test_a_record_is_the_same_figures_again(
         assert sum(c.instructions for c in again.configs[config].functions.values()) == sum(
             c.instructions for c in counts.functions.values()
         )
-    (tmp_path / "again.json").write_text(write.recorded(first))
+    (tmp_path / "again.json").write_text(recording.text(first))
     assert (tmp_path / "again.json").read_text() == text
     assert "<picture" not in (tmp_path / "some-run.md").read_text()
 
@@ -745,12 +731,12 @@ def test_a_record_is_the_same_figures_again(
 def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
     named = {"big": Counts(1, 10_000), "small": Counts(1, 9), "tiny": Counts(2, 1)}
     config = figures.ProfileConfig(1, named, {})
-    found = write.profile_json(replace(profile_of(recorded), configs={"stock": config}))
+    found = recording.profile_json(replace(profile_of(recorded), configs={"stock": config}))
     functions = found["configs"]["stock"]["functions"]
     assert {name: each["instructions"] for name, each in functions.items()} == {
-        "big": 10_000, write.REST: 10,
+        "big": 10_000, recording.REST: 10,
     }  # fmt: skip
-    assert functions[write.REST]["calls"] == 3
+    assert functions[recording.REST]["calls"] == 3
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "x.json"])

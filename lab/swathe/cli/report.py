@@ -17,7 +17,7 @@ from pathlib import Path
 
 from swathe.base import results, ui
 from swathe.base.paths import BUILD
-from swathe.reporting import files
+from swathe.measure import files
 
 OUT = BUILD / "report"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from swathe.measure import compare
 from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.figures import Profile
+from swathe.measure.rows import Series
 from swathe.reporting import tables
 from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
-from swathe.reporting.figures import Profile, RecordedSeries
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
@@ -138,7 +139,7 @@ def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
     return Plot(f"{bench}-size-{what}", title, text, drawing)
 
 
-def series(found: Sequence[RecordedSeries], title: str) -> Plot | None:
+def series(found: Sequence[Series], title: str) -> Plot | None:
     """How something grew while a case ran."""
     order = {config: place for place, config in enumerate((PRISTINE, *DRAWN))}
     known = sorted(found, key=lambda one: order.get(one.config, len(order)))

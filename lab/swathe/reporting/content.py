@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from swathe.base.table import Cell, Column, Table, Tone
-from swathe.measure import benches, compare
+from swathe.measure import benches, commands, compare
 from swathe.measure.compare import NEWEST, GoalVerdict, Line
+from swathe.measure.figures import Figures, Profile
 from swathe.measure.goals import Goal
 from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import charts, commands, tables, threads
+from swathe.reporting import charts, tables, threads
 from swathe.reporting.blocks import (
     Beside,
     Block,
@@ -26,7 +27,6 @@ from swathe.reporting.blocks import (
     Plots,
     Text,
 )
-from swathe.reporting.figures import Figures, Profile
 from swathe.reporting.threads import Part, Thread
 
 TITLE = "Swathe: unmapping a run at a time, measured against stock Linux"

@@ -8,8 +8,8 @@ from swathe.base.table import Cell, Column, Table, Tone
 from swathe.measure import compare
 from swathe.measure.calltree import Counts
 from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.figures import TOTAL, UNMAP_PATH, WRITING, Profile
 from swathe.reporting.blocks import Layer
-from swathe.reporting.figures import TOTAL, UNMAP_PATH, WRITING, Profile
 
 TOP = 10
 SHOWN = 16
