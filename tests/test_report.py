@@ -113,7 +113,8 @@ def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     assert [(one.case, one.verdict()) for one in found] == [
         ("4K", GoalVerdict.MET), ("4K --full", GoalVerdict.NONE),
     ]  # fmt: skip
-    titles = [title for title, _ in content.grouped(threads.THREADS[2].parts[0], found, "munmap()")]
+    zap = threads.load().thread[2].part[0]
+    titles = [title for title, _ in content.grouped(zap, found, "munmap()")]
     assert titles == ["munmap()", "munmap(), --full"]
 
 

@@ -7,13 +7,9 @@ Text may have `code` in it and no other markup.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from swathe.base.table import Table
+from msgspec import Struct
 
-
-@dataclass(frozen=True)
-class Link:
-    text: str
-    url: str
+from swathe.base.table import Column, Table, make
 
 
 @dataclass(frozen=True)
@@ -28,14 +24,24 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
-class Quote:
-    """Figures of a mailing list thread, in their own shape, with their source."""
+class Quote(Struct, frozen=True, forbid_unknown_fields=True):
+    """Figures of a mailing list thread, in their own shape, with their source.
+
+    Columns and the cells of each row are parted by |; link is the message's address.
+    """
 
     text: str
-    table: Table
     source: str
-    link: Link | None = None
+    caption: str
+    columns: str
+    rows: tuple[str, ...]
+    link: str = ""
+
+    @property
+    def table(self) -> Table:
+        first, *others = map(str.strip, self.columns.split("|"))
+        rows = ([cell.strip() for cell in row.split("|")] for row in self.rows)
+        return make(self.caption, [first, *map(Column, others)], rows)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def build(figures: Figures, goals: Sequence[Goal], goals_source: str, origin: st
     """The whole report; origin says where its figures are from."""
     found = tuple(compare.lines(figures.rows, goals))
     material = Material(figures, found, goals_source)
-    sections = [summary(material), *(thread(material, each) for each in threads.THREADS)]
+    sections = [summary(material), *(thread(material, each) for each in threads.load().thread)]
     if rest := unthreaded(material):
         sections.append(rest)
     sections += [environment(material), reading(), excluded(material)]
@@ -103,13 +103,13 @@ def when(material: Material) -> str:
 def summary(material: Material) -> Chapter:
     """One or two rows of each thread, and how many goals are met."""
     heads = ("row", "stock 6.12", "swathe", "change", "unit", "goals met")
-    body = [row for each in threads.THREADS for row in summary_rows(material, each)]
+    body = [row for each in threads.load().thread for row in summary_rows(material, each)]
     table = Table(
         "The rows that stand for each thread",
         tuple(Column(name, numeric=0 < index < 4) for index, name in enumerate(heads)),
         tuple(body),
     )
-    keys = {key for each in threads.THREADS for key in each.key_rows}
+    keys = {key for each in threads.load().thread for key in each.key_rows}
     chosen = [
         replace(line, case=f"{line.bench} {compare.case_name(line.case)}")
         for line in material.lines
@@ -132,7 +132,7 @@ def goals_met(found: Iterable[Line]) -> str:
 
 def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell, ...]]:
     by_key = {(line.bench, line.case, line.metric): line for line in material.lines}
-    of_thread = [line for part in each.parts for line in material.of(part.bench)]
+    of_thread = [line for part in each.part for line in material.of(part.bench)]
     for index, key in enumerate(each.key_rows):
         name = f"{each.key} {key[0]} {compare.case_name(key[1])}"
         goals = Cell(met_of(of_thread)) if index == 0 else Cell("")
@@ -161,7 +161,7 @@ def met_of(found: Iterable[Line]) -> str:
 def thread(material: Material, each: Thread) -> Chapter:
     """The thread's own figures beside the first of our tables, then everything else."""
     blocks: list[Block] = []
-    for index, part in enumerate(each.parts):
+    for index, part in enumerate(each.part):
         found = part_blocks(material, part)
         if index == 0:
             cut = first_table(found)

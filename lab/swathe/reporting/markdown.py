@@ -103,7 +103,7 @@ def folded(block: Folded, plotted: bool) -> Iterator[str]:
 def quote(found: Quote) -> str:
     source = escaped(found.source)
     if found.link:
-        source += f" [{escaped(found.link.text)}]({found.link.url})"
+        source += f" [the message]({found.link})"
     inside = f"**The thread.** {escaped(found.text)}\n\n{table.markdown(found.table)}\n\n{source}"
     return "\n".join(f"> {line}".rstrip() for line in inside.splitlines())
 
