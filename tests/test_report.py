@@ -232,9 +232,9 @@ def test_the_spread_of_a_row_is_its_largest() -> None:
 
 
 def test_numbers() -> None:
-    assert compare.scale([5e6, 1], "instructions") == (1_000_000, "million instructions")
-    assert compare.scale([999_999], "instructions")[0] == 1
-    assert compare.scale([5e6], "kB") == (1, "kB")
+    assert compare.scale([line(5e6, 1), line(1, 1)]) == (1_000_000, "million instructions")
+    assert compare.scale([line(999_999, None)]) == (1, "instructions")
+    assert compare.scale([replace(line(5e6, 1), unit="kB")]) == (1, "kB")
     assert [compare.number(n) for n in (None, 0, 2048.0, 6318.5, 0.25)] == [
         "", "0", "2,048", "6,318.5", "0.25",
     ]  # fmt: skip
@@ -281,11 +281,11 @@ def test_the_newest_kernel_has_its_column_from_what_was_known_before() -> None:
 
 def test_events_are_per_page(recorded: Figures) -> None:
     found = [one for one in compare.lines(recorded.rows, []) if one.bench == "lazyfree"]
-    table = tables.events(found, "instructions")
+    table = tables.events(found)
     assert table
     assert cells(table, "64 KiB, stock 6.12") == ["64 KiB, stock 6.12", "755.1", "9.250", "0", "0"]
     assert cells(table, "64 KiB, swathe")[1:3] == ["234.0", "1.062"]
-    assert tables.events([one for one in found if one.metric == "pages"], "instructions") is None
+    assert tables.events([one for one in found if one.metric == "pages"]) is None
 
 
 def profile_of(found: Figures) -> Profile:

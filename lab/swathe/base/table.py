@@ -50,7 +50,7 @@ class Table:
 
 
 def make(
-    caption: str, heads: Iterable[Column | str], rows: Iterable[Sequence[Cell | str]]
+    caption: str, heads: Iterable[Column | str], rows: Iterable[Iterable[Cell | str]]
 ) -> Table:
     """A head that is a mere string is one of text; a cell that is one is plain."""
     columns = tuple(head if isinstance(head, Column) else Column(head, False) for head in heads)

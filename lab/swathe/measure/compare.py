@@ -116,12 +116,13 @@ def config_name(config: str) -> str:
     return NAMES.get(config, config)
 
 
-def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
-    """By what to divide a table's values, and the unit they then have."""
-    largest = max((abs(value) for value in values if value is not None), default=0)
-    if unit == MAIN_METRIC and largest >= MILLION:
+def scale(found: Iterable[Line]) -> tuple[float, str]:
+    """By what to divide the values of a table or plot, and the unit they then have."""
+    found = list(found)
+    largest = max((abs(row.value) for line in found for row in line.rows.values()), default=0)
+    if found[0].unit == MAIN_METRIC and largest >= MILLION:
         return MILLION, "million instructions"
-    return 1, unit
+    return 1, found[0].unit
 
 
 def number(value: float | None, by: float = 1) -> str:
@@ -143,6 +144,13 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
     if float(text.removesuffix(" %")) == 0:
         return text
     return f"{MINUS if fraction < 0 else '+'}{text}"
+
+
+def met(found: Iterable[Line]) -> tuple[int, int]:
+    """How many goals are met, and how many were measured."""
+    verdicts = [line.verdict() for line in found]
+    good = verdicts.count(GoalVerdict.MET)
+    return good, good + verdicts.count(GoalVerdict.MISSED)
 
 
 def spread_text(fraction: float | None) -> str:

@@ -17,32 +17,26 @@ DRAWN = (STOCK, NEWEST, SWATHE)
 
 def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
     """Every case on its own scale, on which stock 6.12 is 1."""
-    by, unit = compare.scale(
-        [row.value for line in found for row in line.rows.values()], found[0].unit
-    )
-    groups = tuple(bar_group(line, by) for line in found if line.value(STOCK))
-    if not groups:
-        return None
-    text = "; ".join(group_text(line, by) for line in found if line.value(STOCK))
-    return Plot(
-        name,
-        f"{title}, {unit}",
-        f"Bars relative to stock 6.12, labelled in {unit}, the goal marked. {text}.",
-        Bars(groups),
-    )
+    by, unit = compare.scale(found)
+    text = "Bars relative to stock 6.12, labelled in"
+    lines = [(line, by) for line in found]
+    return bars_of(name, f"{title}, {unit}", f"{text} {unit}, the goal marked.", lines)
 
 
 def overview(found: Sequence[Line]) -> Plot | None:
     """One row of each thread, each labelled in its own unit."""
-    scales = [
-        compare.scale([row.value for row in line.rows.values()], line.unit)[0] for line in found
-    ]
-    there = [(line, by) for line, by in zip(found, scales, strict=True) if line.value(STOCK)]
+    lines = [(line, compare.scale([line])[0]) for line in found]
+    return bars_of("overview", "Relative to stock 6.12", "Bars, the goals marked.", lines)
+
+
+def bars_of(name: str, title: str, text: str, found: Sequence[tuple[Line, float]]) -> Plot | None:
+    """A group for each line, with what its labels are divided by."""
+    there = [(line, by) for line, by in found if line.value(STOCK)]
     if not there:
         return None
-    text = "; ".join(group_text(line, by) for line, by in there)
-    drawing = Bars(tuple(bar_group(line, by) for line, by in there))
-    return Plot("overview", "Relative to stock 6.12", f"Bars, the goals marked. {text}.", drawing)
+    groups = tuple(bar_group(line, by) for line, by in there)
+    said = "; ".join(group_text(line, by) for line, by in there)
+    return Plot(name, title, f"{text} {said}.", Bars(groups))
 
 
 def bar_group(line: Line, by: float) -> BarGroup:
