@@ -2,7 +2,7 @@
 """What is drawn, and in words what is to be seen; how it looks is the business of plots.py."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from swathe.measure import compare
 from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
@@ -13,6 +13,8 @@ from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Sta
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
+# By the place on the x axis.
+Cases = Mapping[float, str]
 
 
 def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
@@ -72,65 +74,54 @@ def group_text(line: Line, by: float) -> str:
     return f"{compare.case_name(line.case)}: {values}" + (f", {goal}" if goal else "")
 
 
-def curves_of(found: Sequence[Line], cases: Sequence[tuple[float, str]]) -> tuple[Curve, ...]:
+def curve(found: Mapping[str, Mapping[str, Line]], cases: Cases, config: str) -> Curve:
     """Per-page cost of the cases, each at its place on the x axis."""
-    made = []
+    costs = ((x, compare.per_page(found[case], config)) for x, case in sorted(cases.items()))
+    return Curve(config, tuple((x, cost) for x, cost in costs if cost is not None))
+
+
+def curve_text(one: Curve, names: Mapping[float, str]) -> str:
+    """Where the curve begins and ends."""
+    (first, low), (last, high) = one.points[0], one.points[-1]
+    return (
+        f"{compare.config_name(one.config)} from {low:,.1f} at {names[first]} "
+        f"to {high:,.1f} at {names[last]}"
+    )
+
+
+def per_page(
+    found: Sequence[Line], cases: Cases, words: tuple[str, str, str, str],
+    ticks: Mapping[float, str], names: Mapping[float, str],
+) -> Plot | None:  # fmt: skip
+    """Cost per page of the cases; words are the name, the title, what to see, and the x axis."""
     by_case = compare.by_case(found)
-    for config in DRAWN:
-        points = [
-            (x, cost)
-            for x, case in cases
-            if (cost := compare.per_page(by_case[case], config)) is not None
-        ]
-        if len(points) > 1:
-            made.append(Curve(config, tuple(points)))
-    return tuple(made)
-
-
-def curves_text(curves: Sequence[Curve], names: dict[float, str]) -> str:
-    """Where each curve begins and ends."""
-    parts = []
-    for curve in curves:
-        (first, low), (last, high) = curve.points[0], curve.points[-1]
-        parts.append(
-            f"{compare.config_name(curve.config)} from {low:,.1f} at {names[first]} "
-            f"to {high:,.1f} at {names[last]}"
-        )
-    return "; ".join(parts)
+    every = (curve(by_case, cases, config) for config in DRAWN)
+    curves = tuple(one for one in every if len(one.points) > 1)
+    if not curves:
+        return None
+    name, title, text, x_label = words
+    said = "; ".join(curve_text(one, names) for one in curves)
+    drawing = Lines(curves, x_label, "instructions per page", ticks=ticks)
+    return Plot(name, title, f"Instructions per page, {text}: {said}.", drawing)
 
 
 def by_folio(bench: str, found: Sequence[Line]) -> Plot | None:
     """Cost per page by folio size."""
-    names = {
-        float(kib): case
-        for case in dict.fromkeys(line.case for line in found)
-        if (kib := compare.folio_kib(case)) is not None
-    }
-    curves = curves_of(found, sorted(names.items()))
-    if not curves:
-        return None
-    ticks = {kib: case.removesuffix("K") for kib, case in names.items()}
-    named = {kib: compare.case_name(case) for kib, case in names.items()}
-    text = f"Instructions per page, logarithmic: {curves_text(curves, named)}."
-    drawing = Lines(curves, "folio size, KiB", "instructions per page", ticks=ticks)
-    return Plot(f"{bench}-folio", "Cost per page by folio size", text, drawing)
+    cases = {float(kib): one.case for one in found if (kib := compare.folio_kib(one.case))}
+    words = (f"{bench}-folio", "Cost per page by folio size", "logarithmic", "folio size, KiB")
+    ticks = {kib: case.removesuffix("K") for kib, case in cases.items()}
+    names = {kib: compare.case_name(case) for kib, case in cases.items()}
+    return per_page(found, cases, words, ticks, names)
 
 
 def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
     """Cost per page against how much memory there is: it must not grow."""
-    names = {
-        float(size[1]): case
-        for case in dict.fromkeys(line.case for line in found)
-        if (size := compare.in_memory(case)) and size[0] == what
-    }
-    curves = curves_of(found, sorted(names.items()))
-    if not curves:
-        return None
-    ticks = {mib: compare.size(int(mib)) for mib in names}
-    text = f"Instructions per page, flat if cost is linear: {curves_text(curves, ticks)}."
-    drawing = Lines(curves, "memory unmapped", "instructions per page", ticks=ticks)
+    sizes = ((compare.in_memory(one.case), one.case) for one in found)
+    cases = {float(size[1]): case for size, case in sizes if size and size[0] == what}
     title = f"Cost per page against size, {compare.case_name(what)}"
-    return Plot(f"{bench}-size-{what}", title, text, drawing)
+    words = (f"{bench}-size-{what}", title, "flat if cost is linear", "memory unmapped")
+    ticks = {mib: compare.size(int(mib)) for mib in cases}
+    return per_page(found, cases, words, ticks, ticks)
 
 
 def series(found: Sequence[Series], title: str) -> Plot | None:
