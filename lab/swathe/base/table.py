@@ -12,6 +12,7 @@ from enum import Enum
 import rich.table
 from markupsafe import Markup, escape
 from rich import box
+from rich.console import JustifyMethod
 from rich.markup import escape as unstyled
 
 LONGEST_PINNED = 20
@@ -74,8 +75,8 @@ def terminal(table: Table, wrap: bool = False, padding: int = 1) -> rich.table.T
         padding=(0, padding, 0, 1),
     )  # fmt: skip
     for column in table.columns:
-        justify = "right" if column.numeric else "left"
-        made.add_column(unstyled(column.name), justify=justify, no_wrap=not wrap)  # type: ignore[arg-type]
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        made.add_column(unstyled(column.name), justify=justify, no_wrap=not wrap)
     for row in table.rows:
         made.add_row(*(unstyled(cell.text) for cell in row))
     return made

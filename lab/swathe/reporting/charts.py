@@ -14,7 +14,7 @@ from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Sta
 WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
 # By the place on the x axis.
-Cases = Mapping[float, str]
+Places = Mapping[float, str]
 
 
 def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
@@ -74,7 +74,7 @@ def group_text(line: Line, by: float) -> str:
     return f"{compare.case_name(line.case)}: {values}" + (f", {goal}" if goal else "")
 
 
-def curve(found: Mapping[str, Mapping[str, Line]], cases: Cases, config: str) -> Curve:
+def curve(found: Mapping[str, Mapping[str, Line]], cases: Places, config: str) -> Curve:
     """Per-page cost of the cases, each at its place on the x axis."""
     costs = ((x, compare.per_page(found[case], config)) for x, case in sorted(cases.items()))
     return Curve(config, tuple((x, cost) for x, cost in costs if cost is not None))
@@ -90,7 +90,7 @@ def curve_text(one: Curve, names: Mapping[float, str]) -> str:
 
 
 def per_page(
-    found: Sequence[Line], cases: Cases, words: tuple[str, str, str, str],
+    found: Sequence[Line], cases: Places, words: tuple[str, str, str, str],
     ticks: Mapping[float, str], names: Mapping[float, str],
 ) -> Plot | None:  # fmt: skip
     """Cost per page of the cases; words are the name, the title, what to see, and the x axis."""
