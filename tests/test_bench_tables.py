@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 from rich.console import Console
-from rich.table import Table
 
+from swathe.base import table
+from swathe.base.table import Table
 from swathe.measure import bench_tables
 from swathe.measure.rows import Row
 
@@ -33,7 +34,7 @@ def printed(found: Sequence[Row], configs: Sequence[str] = CONFIGS, judged: bool
     console = Console(width=200, highlight=False)
     with console.capture() as capture:
         for shown in bench_tables.of_bench(found, configs, judged):
-            console.print(shown)
+            console.print(shown if isinstance(shown, str) else table.terminal(shown))
     return capture.get()
 
 

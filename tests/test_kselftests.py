@@ -411,13 +411,13 @@ def test_the_table() -> None:
     same = Comparison("mm/a", outcome("ok 1 a"), outcome("ok 1 a", seconds=3))
     other = Comparison("mm/b -x 1", outcome("ok 1 a"), None)
     known = Known("mm/a", "b", "why")
-    text = judge.table([same, other], Catalogue(ENTRIES, (known,)), "Somewhere")
+    text = judge.written([same, other], Catalogue(ENTRIES, (known,)), "Somewhere")
     assert "| `mm/a` | 1 passed | 1 passed | same | 2 | 3 |" in text
     assert "| `mm/b -x 1` | 1 passed | did not end | **differs** | 2 |  |" in text
     assert "- `mm/a`, b: why" in text
     unsteady = Comparison("mm/a", outcome(FAILING, 1), outcome("ok 1 a\nok 2 b", 1))
     known = changed(known, unsteady=True)
-    text = judge.table([unsteady], Catalogue(ENTRIES, (known,)), "Somewhere")
+    text = judge.written([unsteady], Catalogue(ENTRIES, (known,)), "Somewhere")
     assert "| unsteady |" in text
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report: which figures it takes, what it says of them, and a page that stands alone."""
 
+import html
 import json
 import re
 import shutil
@@ -15,30 +16,17 @@ import pytest
 from msgspec.structs import replace as changed
 
 from swathe import __main__
-from swathe.base import results
+from swathe.base import results, table
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.measure import goals
+from swathe.base.table import Table
+from swathe.measure import commands, compare, figures, files, goals, recording
 from swathe.measure.calltree import Counts
+from swathe.measure.compare import GoalVerdict
+from swathe.measure.figures import Figures, Malformed, Profile, Run
 from swathe.measure.goals import Goal
-from swathe.measure.rows import Row
-from swathe.reporting import (
-    charts,
-    commands,
-    compare,
-    content,
-    figures,
-    files,
-    markdown,
-    page,
-    plots,
-    svg,
-    tables,
-    threads,
-    write,
-)
-from swathe.reporting.blocks import Bars, Beside, Cell, Lines, Missing, Pair, Table
-from swathe.reporting.compare import GoalVerdict
-from swathe.reporting.figures import Figures, Malformed, Profile, Run
+from swathe.measure.rows import Row, Series
+from swathe.reporting import charts, content, markdown, page, plots, tables, threads, write
+from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair
 
 DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
@@ -95,10 +83,8 @@ def test_stock_and_swathe_are_of_one_run_and_other_kernels_may_be_older() -> Non
 
 
 def test_the_newest_curves_of_a_case_are_taken() -> None:
-    def curve(last: float) -> figures.RecordedSeries:
-        return figures.RecordedSeries(
-            "ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last))
-        )
+    def curve(last: float) -> Series:
+        return Series("ptetables", "dontneed-2M", "stock", "vmpte", ((0, 1), (1, last)))
 
     old = replace(run("2026-01-01", row("stock", 1)), series=(curve(5),))
     new = replace(run("2026-01-02", row("stock", 1)), series=(curve(9),))
@@ -127,7 +113,8 @@ def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     assert [(one.case, one.verdict()) for one in found] == [
         ("4K", GoalVerdict.MET), ("4K --full", GoalVerdict.NONE),
     ]  # fmt: skip
-    titles = [title for title, _ in content.grouped(threads.THREADS[2].parts[0], found, "munmap()")]
+    zap = threads.load().thread[2].part[0]
+    titles = [title for title, _ in content.grouped(zap, found, "munmap()")]
     assert titles == ["munmap()", "munmap(), --full"]
 
 
@@ -140,8 +127,8 @@ def test_an_unusual_profile_is_one_of_its_own(recorded: Figures) -> None:
     assert [plot.name for plot in document.plots()] == [
         "lazyfree-64K-profile", "lazyfree-64K-arch-arm64-profile",
     ]  # fmt: skip
-    assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document, {})
-    assert write.profile_json(found.profiles[1])["case"] == "64K"
+    assert "./swathe profile lazyfree 64K --arch arm64" in markdown.render(document)
+    assert recording.profile_json(found.profiles[1])["case"] == "64K"
 
 
 def test_rows_come_in_the_order_of_the_table_of_benches() -> None:
@@ -245,9 +232,9 @@ def test_the_spread_of_a_row_is_its_largest() -> None:
 
 
 def test_numbers() -> None:
-    assert compare.scale([5e6, 1], "instructions") == (1_000_000, "million instructions")
-    assert compare.scale([999_999], "instructions")[0] == 1
-    assert compare.scale([5e6], "kB") == (1, "kB")
+    assert compare.scale([line(5e6, 1), line(1, 1)]) == (1_000_000, "million instructions")
+    assert compare.scale([line(999_999, None)]) == (1, "instructions")
+    assert compare.scale([replace(line(5e6, 1), unit="kB")]) == (1, "kB")
     assert [compare.number(n) for n in (None, 0, 2048.0, 6318.5, 0.25)] == [
         "", "0", "2,048", "6,318.5", "0.25",
     ]  # fmt: skip
@@ -294,11 +281,11 @@ def test_the_newest_kernel_has_its_column_from_what_was_known_before() -> None:
 
 def test_events_are_per_page(recorded: Figures) -> None:
     found = [one for one in compare.lines(recorded.rows, []) if one.bench == "lazyfree"]
-    table = tables.events(found, "instructions")
+    table = tables.events(found)
     assert table
     assert cells(table, "64 KiB, stock 6.12") == ["64 KiB, stock 6.12", "755.1", "9.250", "0", "0"]
     assert cells(table, "64 KiB, swathe")[1:3] == ["234.0", "1.062"]
-    assert tables.events([one for one in found if one.metric == "pages"], "instructions") is None
+    assert tables.events([one for one in found if one.metric == "pages"]) is None
 
 
 def profile_of(found: Figures) -> Profile:
@@ -328,9 +315,9 @@ def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
     ((title, lines),) = tables.branches(profile)
     assert title.startswith("stock 6.12")
     assert lines == ("25.00%--a", "   12.50%--b")
-    again = write.profile_json(profile)
+    again = recording.profile_json(profile)
     assert figures.parse(json.loads(json.dumps(again)), "") != []
-    text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""), {})
+    text = markdown.render(write.build(replace(recorded, profiles=(profile,)), ""))
     assert "   12.50%--b" in text
 
 
@@ -363,7 +350,7 @@ def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: 
     assert [section.key for section in document.sections] == [
         "summary", "s0", "s1", "s2", "s3", "s4", "others", "environment", "reading", "excluded",
     ]  # fmt: skip
-    text = markdown.render(document, {})
+    text = markdown.render(document)
     for bench in more.benches():
         assert f"`{bench}`" in text or f"### {bench}" in text
     for one in more.rows:
@@ -433,7 +420,7 @@ def test_figures_of_different_kernels_are_warned_of() -> None:
     one = run("2026-01-01", row("stock", 1))
     other = run("2026-01-02", row("stock", 1, "64K"), config_hash="def")
     warned = [
-        "different kernels" in markdown.render(write.build(figures.merge(runs), ""), {})
+        "different kernels" in markdown.render(write.build(figures.merge(runs), ""))
         for runs in ([one, other], [one])
     ]
     assert warned == [True, False]
@@ -504,11 +491,10 @@ def test_every_plot_is_drawn_named_and_described(recorded: Figures, site: Path) 
     names = [plot.name for plot in document.plots()]
     assert len(names) == len(set(names))
     for plot in document.plots():
-        root = ET.parse(site / "plots" / f"{plot.name}.svg").getroot()
-        children = [child.tag.rpartition("}")[2] for child in root]
-        assert children[:4] == ["title", "desc", "style", "rect"]
-        assert [child.text for child in root][:2] == [plot.title, plot.description]
-        assert root.get("role") == "img"
+        for file in (markdown.picture(plot), markdown.picture(plot, "-dark")):
+            title = ET.parse(site / file).getroot().find("{http://www.w3.org/2000/svg}title")
+            assert title is not None and title.text == plot.title
+            assert html.escape(plot.description) in (site / file).read_text()
 
 
 def test_plots_of_two_units_are_two_plots() -> None:
@@ -519,17 +505,16 @@ def test_plots_of_two_units_are_two_plots() -> None:
     assert len(names) == len(set(names))
 
 
-def test_plots_use_the_colours_of_the_page_and_keep_their_text(recorded: Figures) -> None:
-    variables = page.variables()
+def test_plots_use_the_colours_of_their_theme_and_keep_their_text(recorded: Figures) -> None:
     for plot in write.build(recorded, "").plots():
-        drawn = svg.inline(plots.draw(plot), plot.name, plot.title, plot.description)
-        left = set(re.findall(r"#[0-9a-f]{6}\b", drawn))
-        assert not left, f"{plot.name}: {left} will not change in the dark"
-        for name in set(re.findall(r"var\((--[\w-]+)\)", drawn)):
-            assert variables.count(f"{name}:") == (1 if name == "--font" else 2), name
-        assert "<text" in drawn
-        assert "DejaVu" not in drawn
-        assert "metadata" not in drawn
+        drawn = {name: plots.draw(plot, theme) for name, theme in plots.themes().items()}
+        for name, theme in plots.themes().items():
+            known = {*theme.page.values(), *theme.fill.values(), *theme.stroke.values()}
+            used = set(re.findall(r"#[0-9a-f]{6}\b", drawn[name])) - {*known, *theme.layers}
+            assert not used, f"{plot.name}: {used} is no colour of the {name} theme"
+            assert f"fill: {theme.page['paper']}" in drawn[name]
+        texts = [re.findall(r"<text[^>]*>([^<]*)<", svg) for svg in drawn.values()]
+        assert texts[0] and texts[0] == texts[1]
 
 
 def luminance(color: str) -> float:
@@ -543,17 +528,29 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_contrast_is_enough(dark: bool) -> None:
-    sheet = page.variables().partition("@media")[2 if dark else 0]
-    colors = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", sheet))
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_contrast_is_enough(name: str) -> None:
+    theme = plots.themes()[name]
     for text in ("ink", "faint", "link", "good", "bad"):
         for ground in ("paper", "panel"):
-            assert contrast(colors[f"--{text}"], colors[f"--{ground}"]) >= 4.5, (text, ground)
-    for number in range(1, len(svg.LAYERS) + 1):
-        assert contrast(colors["--ink"], colors[f"--layer-{number}"]) >= 4.5, number
-    for name in ("stock", "newest", "swathe"):
-        assert contrast(colors[f"--stroke-{name}"], colors["--paper"]) >= 3, name
+            assert contrast(theme.page[text], theme.page[ground]) >= 4.5, (text, ground)
+    for color in theme.layers:
+        assert contrast(theme.page["ink"], color) >= 4.5, color
+    for config in ("stock", "7.3", "swathe"):
+        assert contrast(theme.stroke[config], theme.page["paper"]) >= 3, config
+
+
+def test_the_page_has_both_themes_and_each_plot_in_both(site: Path, recorded: Figures) -> None:
+    text = (site / "index.html").read_text()
+    light, dark = text.split("@media (prefers-color-scheme: dark)", 1)
+    for half, theme in ((light, plots.themes()["light"]), (dark, plots.themes()["dark"])):
+        for name, color in theme.page.items():
+            assert f"--{name}: {color};" in half
+    report = (site / "report.md").read_text()
+    for plot in write.build(recorded, "").plots():
+        for file in (markdown.picture(plot), markdown.picture(plot, "-dark")):
+            assert page.embedded((site / file).read_text()) in text
+            assert f'"{file}"' in report
 
 
 # The page
@@ -590,7 +587,7 @@ def test_the_page_refers_to_nothing_outside(site: Path) -> None:
     found = read(site / "index.html")
     outside = [(tag, to) for tag, to in found.resources if not to.startswith(("#", "data:"))]
     assert outside == []
-    assert not {"script", "iframe", "object", "embed", "img", "audio", "video"} & set(found.tags)
+    assert not {"script", "iframe", "object", "embed", "audio", "video"} & set(found.tags)
     text = (site / "index.html").read_text()
     assert "@import" not in text
     assert not [to for to in re.findall(r"url\(([^)]*)\)", text) if not to.startswith("#")]
@@ -654,16 +651,16 @@ def test_special_characters_are_escaped(tmp_path: Path) -> None:
 
 
 def test_text_and_code_are_escaped_in_the_page() -> None:
-    assert page.marked("<b> `<i>_x` &") == "&lt;b&gt; <code>&lt;i&gt;_<wbr>x</code> &amp;"
-    assert page.marked("a ` <b>") == "a ` &lt;b&gt;"
-    assert page.marked("4 KiB, -3.1 %") == "4\N{NO-BREAK SPACE}KiB, -3.1\N{NO-BREAK SPACE}%"
+    assert table.marked("<b> `<i>_x` &") == "&lt;b&gt; <code>&lt;i&gt;_<wbr>x</code> &amp;"
+    assert table.marked("a ` <b>") == "a ` &lt;b&gt;"
+    assert table.marked("4 KiB, -3.1 %") == "4\N{NO-BREAK SPACE}KiB, -3.1\N{NO-BREAK SPACE}%"
 
 
 def test_code_and_tables_in_markdown() -> None:
-    assert markdown.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
-    assert markdown.escaped("odd ` tick") == "odd ' tick"
-    assert markdown.escaped("two\nlines") == "two lines"
-    assert markdown.row((Cell("a|b"), Cell("c"))) == r"| a\|b | c |"
+    assert table.escaped("a `b_c` d|e") == r"a `b_c` d\|e"
+    assert table.escaped("odd ` tick") == "odd ' tick"
+    assert table.escaped("two\nlines") == "two lines"
+    assert table.markdown(table.make("", ["a|b"], [["c_"]])) == "| a\\|b |\n|---|\n| c\\_ |"
     assert (
         markdown.anchor("S2 Zap: munmap(), MADV_DONTNEED, exit")
         == "s2-zap-munmap-madv_dontneed-exit"
@@ -672,18 +669,16 @@ def test_code_and_tables_in_markdown() -> None:
 
 def test_markdown_has_the_same_tables_and_all_plots(recorded: Figures, site: Path) -> None:
     document = write.build(recorded, "Recorded.")
-    text, html = (site / "report.md").read_text(), (site / "index.html").read_text()
+    text, shown = (site / "report.md").read_text(), (site / "index.html").read_text()
     for section in document.sections:
         assert f"## {section.title}" in text
         for outer in section.blocks:
             for block in texts(outer):
                 if isinstance(block, Table):
-                    assert markdown.table(block) in re.sub(r"^> ?", "", text, flags=re.M)
-                    assert str(page.marked(block.caption)) in html
+                    assert table.markdown(block) in re.sub(r"^> ?", "", text, flags=re.M)
+                    assert str(table.marked(block.caption)) in shown
     for plot in document.plots():
-        link = re.search(rf"\]\((plots/{re.escape(plot.name)}\.svg)\)", text)
-        assert link, plot.name
-        assert (site / link[1]).is_file()
+        assert f'<img src="{markdown.picture(plot)}" alt="{html.escape(plot.description)}"' in text
     for target in re.findall(r"\]\(#([^)]*)\)", text):
         heads = [markdown.anchor(head) for head in re.findall(r"^## (.*)$", text, re.M)]
         assert target in heads
@@ -729,20 +724,20 @@ def test_a_record_is_the_same_figures_again(
         assert sum(c.instructions for c in again.configs[config].functions.values()) == sum(
             c.instructions for c in counts.functions.values()
         )
-    (tmp_path / "again.json").write_text(write.recorded(first))
+    (tmp_path / "again.json").write_text(recording.text(first))
     assert (tmp_path / "again.json").read_text() == text
-    assert "![" not in (tmp_path / "some-run.md").read_text()
+    assert "<picture" not in (tmp_path / "some-run.md").read_text()
 
 
 def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
     named = {"big": Counts(1, 10_000), "small": Counts(1, 9), "tiny": Counts(2, 1)}
     config = figures.ProfileConfig(1, named, {})
-    found = write.profile_json(replace(profile_of(recorded), configs={"stock": config}))
+    found = recording.profile_json(replace(profile_of(recorded), configs={"stock": config}))
     functions = found["configs"]["stock"]["functions"]
     assert {name: each["instructions"] for name, each in functions.items()} == {
-        "big": 10_000, write.REST: 10,
+        "big": 10_000, recording.REST: 10,
     }  # fmt: skip
-    assert functions[write.REST]["calls"] == 3
+    assert functions[recording.REST]["calls"] == 3
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "x.json"])
@@ -755,4 +750,4 @@ def test_a_record_needs_a_plain_name(name: str) -> None:
 def test_goals_are_those_of_the_lab(recorded: Figures) -> None:
     found = compare.lines(recorded.rows, goals.load())
     assert [one for one in found if one.wanted() is not None]
-    assert goals.source() in markdown.render(write.build(recorded, ""), {})
+    assert goals.source() in markdown.render(write.build(recorded, ""))

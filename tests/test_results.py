@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from rich.console import Console
 
-from swathe.base import reading, results
+from swathe.base import reading, results, table
 from swathe.base.errors import CheckFailed
 from swathe.check import configurations, kcsan, proof
 from swathe.kselftests import judge
@@ -57,3 +58,20 @@ def test_what_is_recorded_can_be_read(name: str) -> None:
 def test_a_wrong_file_is_told_of_in_a_sentence(text: str) -> None:
     with pytest.raises(CheckFailed, match=r"^x\.toml"):
         reading.convert(reading.toml(text, "x.toml"), Thing, "x.toml")
+
+
+def test_a_table_is_the_same_rows_wherever_it_is_written() -> None:
+    cells = (table.Cell("4 KiB"), table.Cell("[red]1.5 %", table.Tone.BAD))
+    made = table.make("Some <i>", ("case", table.Column("change")), [cells])
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(table.terminal(made))
+    lines = [line.split() for line in capture.get().splitlines() if line.strip(" ─")]
+    assert lines == [["Some", "<i>"], ["case", "change"], ["4", "KiB", "[red]1.5", "%"]]
+    assert table.markdown(made).splitlines() == [
+        r"Some \<i\>:", "", "| case | change |", "|---|---:|", r"| 4 KiB | \[red\]1.5 % |",
+    ]  # fmt: skip
+    shown = table.html(made).replace("\N{NO-BREAK SPACE}", " ")
+    assert "<caption>Some &lt;i&gt;</caption>" in shown
+    assert '<th scope="col" class="n">change</th>' in shown
+    assert '<th scope="row">4 KiB</th><td class="bad n">[red]1.5 %</td>' in shown

@@ -95,6 +95,8 @@ def test_series_are_of_the_last_repeat_and_no_metrics() -> None:
             "config": "stock",
             "series": "VmPTE",
             "points": ((0, 36), (1024, 2)),
+            "x_unit": "",
+            "y_unit": "",
         }
     ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from swathe.base import results
+from swathe.base import results, table
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import broken, proof, seeded, selftests
@@ -128,5 +128,7 @@ def test_a_section_replaces_the_one_of_its_name_only(
 
 
 def test_numbers_are_set_to_the_right() -> None:
-    table = results.table(("what", "s"), (("a|b", "1.5"), ("all", "")))
-    assert table.splitlines() == ["| what | s |", "| --- | ---: |", "| a\\|b | 1.5 |", "| all |  |"]
+    found = table.markdown(
+        table.of_text(("what", "s"), (("a|b", "1.5"), ("all", ""))), table.as_it_is
+    )
+    assert found.splitlines() == ["| what | s |", "|---|---:|", "| a\\|b | 1.5 |", "| all |  |"]

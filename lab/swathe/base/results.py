@@ -53,16 +53,3 @@ def record(
             before = reading.json(path.read_text(), kind, path.name) if known else None
             written.append(write_both(home, name, *make(before)))
     return written
-
-
-def table(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
-    """In Markdown; columns that hold numbers alone are set to the right."""
-    numbers = [
-        bool(rows) and all(row[i].replace(".", "").isdigit() or not row[i] for row in rows)
-        for i in range(len(header))
-    ]
-    rule = tuple("---:" if number else "---" for number in numbers)
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |"
-        for line in (header, rule, *rows)
-    )

@@ -14,12 +14,10 @@ from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, field
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
-from swathe.base import reading, results, ui, verdicts
+from swathe.base import reading, results, table, ui, verdicts
 from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.table import Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import compile_warnings, selftests
 from swathe.check.compile_warnings import Compilation, Cross
@@ -154,7 +152,7 @@ def run(request: ConfigurationsRequest) -> list[Test]:
         path = record(str(got.version), [row], request.keep)
         rows.append(row)
         found += tests
-    ui.out.print(table(rows))
+    ui.out.print(table.terminal(summary(rows), wrap=True))
     ui.note(f"results: {path}")
     return found
 
@@ -221,14 +219,10 @@ def boot(request: ConfigurationsRequest, variant: Variant) -> Outcome:
     return str(verdicts.count(tests)), named
 
 
-def table(rows: Sequence[ConfigurationRow]) -> Table:
+def summary(rows: Sequence[ConfigurationRow]) -> Table:
     """What was compiled and booted, and how that went."""
-    made = Table(box=box.SIMPLE_HEAD)
-    for head in HEADER[:-1]:
-        made.add_column(head, justify="right" if head == "seconds" else "left")
-    for row in rows:
-        made.add_row(*(escape(cell) for cell in row.cells()[:-1]))
-    return made
+    body = [row.cells()[:-1] for row in rows]
+    return table.of_text(HEADER[:-1], body)
 
 
 def order(catalogue: Configurations) -> list[tuple[str, str]]:
@@ -255,10 +249,11 @@ def record(version: str, rows: Sequence[ConfigurationRow], keep: bool) -> Path:
 
 
 def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
+    shown = table.markdown(table.of_text(HEADER, [row.cells() for row in rows]), table.as_it_is)
     head = (
         f"{results.SPDX}\n# Configurations, Linux {version}\n\n"
         "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
         "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
         "KUnit and all system-call tests pass. Seconds on a machine that did other things, too.\n"
     )
-    return f"{head}\n{results.table(HEADER, tuple(row.cells() for row in rows))}\n"
+    return f"{head}\n{shown}\n"

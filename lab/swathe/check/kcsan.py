@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import process, results, ui
+from swathe.base import process, results, table, ui
 from swathe.base.errors import CheckFailed
+from swathe.base.table import Column
 from swathe.base.verdicts import Test, Verdict
 from swathe.guest.environment import Environment
 from swathe.kernel import build
@@ -137,21 +138,22 @@ def summary(result: RaceReport) -> str:
     )
 
 
-def rows(races: Sequence[Race]) -> list[str]:
-    """A table's lines: each title, how often, and one example of where."""
+def rows(races: Sequence[Race]) -> str:
+    """A table: each title, how often, and one example of where."""
     times = Counter(race.title for race in races)
     shown = {race.title: race for race in reversed(races)}
-    lines = ["| race | times | the first one's accesses |", "|---|---:|---|"]
+    found = []
     for title, count in times.most_common():
         where = "; ".join(
             f"{what}: {' < '.join(f'`{name}`' for name in frames[:5])}"
             for what, frames in shown[title].accesses
         )
-        lines.append(f"| {title} | {count} | {where} |")
-    return lines
+        found.append((title, str(count), where))
+    heads = ("race", Column("times"), "the first one's accesses")
+    return table.markdown(table.make("", heads, found), table.as_it_is)
 
 
-def table(result: RaceReport, ran: Sequence[str], where: str) -> str:
+def written(result: RaceReport, ran: Sequence[str], where: str) -> str:
     """The results as Markdown."""
     lines = [
         results.SPDX, "# Data races (KCSAN)", "",
@@ -163,7 +165,7 @@ def table(result: RaceReport, ran: Sequence[str], where: str) -> str:
         ("Elsewhere in stock", result.stock),
     )
     for title, races in parts:
-        lines += [f"## {title}", "", *(rows(races) if races else ["None."]), ""]
+        lines += [f"## {title}", "", rows(races) if races else "None.", ""]
     return "\n".join(lines)
 
 
@@ -177,6 +179,6 @@ class RecordedRaces:
 
 def record(result: RaceReport, ran: Sequence[str], where: Environment, keep: bool) -> None:
     data = RecordedRaces(where, tuple(ran), result.counters, result.races)
-    made = data, table(result, ran, where.line())
+    made = data, written(result, ran, where.line())
     for path in results.record(f"{FLAVOR}-{where.kernel}", keep, RecordedRaces, lambda _: made):
         ui.note(f"results: {path}")

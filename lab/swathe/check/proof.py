@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import results
+from swathe.base import results, table
 from swathe.guest.environment import Environment
 
 
@@ -42,6 +42,7 @@ def render(version: str, kept: Mapping[str, ResultTable]) -> str:
 def render_section(section: ResultTable) -> str:
     about = section.environment
     what = ", ".join((about.kernel, about.config_hash, about.qemu, about.swathe, about.date))
+    shown = table.markdown(table.of_text(section.header, section.rows), table.as_it_is)
     notes = "".join(f"\n- {note}" for note in section.notes)
-    head = f"## {section.title}\n\n{what}.\n\n{results.table(section.header, section.rows)}\n"
+    head = f"## {section.title}\n\n{what}.\n\n{shown}\n"
     return f"{head}{notes}\n" if notes else head

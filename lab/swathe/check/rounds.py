@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from swathe.base import results, ui, verdicts
+from swathe.base import results, table, ui, verdicts
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import powercuts, proof, selftests, stressors
@@ -104,7 +104,7 @@ def run(request: StressRequest) -> list[StepOutcome]:
         work(request, kit, outcomes)
     finally:
         path = save(request, built, outcomes)
-        ui.result(table(outcomes))
+        ui.result(summary(outcomes))
         ui.remark(f"results: {path}")
     return outcomes
 
@@ -203,9 +203,9 @@ def rows(outcomes: list[StepOutcome]) -> list[tuple[str, ...]]:
 HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures", "reports")
 
 
-def table(outcomes: list[StepOutcome]) -> str:
+def summary(outcomes: list[StepOutcome]) -> str:
     """The table as Markdown, which is also what people see."""
-    return results.table(HEADER, tuple(rows(outcomes)))
+    return table.markdown(table.of_text(HEADER, rows(outcomes)), table.as_it_is)
 
 
 def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:

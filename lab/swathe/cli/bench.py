@@ -19,7 +19,7 @@ and built.
 import argparse
 from pathlib import Path
 
-from swathe.base import parallel, ui
+from swathe.base import parallel, table, ui
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import arguments
 from swathe.kernel import source
@@ -106,7 +106,10 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
         found = [row for row in result.rows if row.bench == choice.bench.name]
         ui.out.print(f"{choice.bench.name}: {choice.bench.summary}")
         for shown in bench_tables.of_bench(found, configs, judged):
-            ui.out.print(shown, soft_wrap=isinstance(shown, str))
+            if isinstance(shown, str):
+                ui.out.print(shown, soft_wrap=True)
+            else:
+                ui.out.print(table.terminal(shown))
         ui.out.print(
             f"not included: {choice.bench.excludes}, {benches.ALWAYS_EXCLUDED}\n", soft_wrap=True
         )

@@ -15,12 +15,11 @@ handled, but for the percentages of pageout_rate, which are of everything execut
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from swathe.base import ui
+from swathe.base import table, ui
 from swathe.base.errors import UsageError
+from swathe.base.table import Column, Table
 from swathe.cli import arguments
 from swathe.kernel import source
 from swathe.measure import benches, calltree, functions
@@ -101,19 +100,16 @@ def functions_table(
     """Functions by how much they differ, biggest first."""
     configs = [profile.config for profile in profiles]
     calls, locked = ([f"{config}\n{kind}" for config in configs] for kind in ("calls", "locked"))
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
-    table.add_column("instructions in", no_wrap=True)
-    for head in (*configs, "change", *calls, *locked):
-        table.add_column(head, justify="right", no_wrap=True)
     found = [profile.region.functions() for profile in profiles]
 
     def difference(name: str) -> tuple[float, int]:
         both = [f.get(name, Counts()).instructions for f in found]
         return (-abs(both[1] / profiles[1].pages - both[0] / profiles[0].pages), -sum(both))
 
-    for name in sorted(set().union(*found), key=difference)[: request.top]:
-        table.add_row(*line(name, profiles, [f.get(name, Counts()) for f in found]))
-    return table
+    names = sorted(set().union(*found), key=difference)[: request.top]
+    rows = [line(name, profiles, [f.get(name, Counts()) for f in found]) for name in names]
+    heads = map(Column, (*configs, "change", *calls, *locked))
+    return table.make("", ("instructions in", *heads), rows)
 
 
 Part = tuple[str, Callable[[Region], Counts]]
@@ -137,20 +133,16 @@ def everything_else(region: Region) -> Counts:
 
 def subtotals_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
     """The unmap path against everything else, callees included."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
-    for head in ("per page", "with callees"):
-        table.add_column(head, no_wrap=True)
-    for profile in profiles:
-        table.add_column(profile.config, justify="right")
-    table.add_column("change", justify="right")
+    rows = []
     for kind in (kind for kind in KINDS if any(getattr(p.region.total(), kind) for p in profiles)):
         name = kind.replace("_", " ")
         for part, select in parts(profiles):
             of = [select(profile.region) for profile in profiles]
             changed = change(profiles, of) if kind == "instructions" else ""
-            table.add_row(name, part, *cells(profiles, of, kind), changed)
+            rows.append((name, part, *cells(profiles, of, kind), changed))
             name = ""
-    return table
+    heads = map(Column, (*(profile.config for profile in profiles), "change"))
+    return table.make("", ("per page", "with callees", *heads), rows)
 
 
 def shares(profile: functions.ProfiledRun) -> Iterator[str]:
@@ -165,7 +157,8 @@ def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> 
     profiles = result.profiles
     ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
     wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
-    wide.print(functions_table(request, profiles), subtotals_table(profiles))
+    for found in (functions_table(request, profiles), subtotals_table(profiles)):
+        wide.print(table.terminal(found, padding=0))
     if request.bench.own_time:
         for text in (text for profile in profiles for text in shares(profile)):
             ui.out.print(text, markup=False, soft_wrap=True)

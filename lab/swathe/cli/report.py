@@ -3,7 +3,8 @@
 
 Without FILEs it takes the newest kept figures of every bench, or where there
 are none the recorded ones of docs/results. The page stands alone and needs no
-network; the same text is beside it as Markdown, its plots as SVG files.
+network; the same text is beside it as Markdown, its plots as SVG files, light and
+dark.
 
     ./swathe report                             build/report/index.html and report.md
     ./swathe report out.json --out /tmp/page    figures of "./swathe bench --json out.json"
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from swathe.base import results, ui
 from swathe.base.paths import BUILD
-from swathe.reporting import files
+from swathe.measure import files
 
 OUT = BUILD / "report"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

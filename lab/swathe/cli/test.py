@@ -42,11 +42,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rich import box
-from rich.table import Table
-
-from swathe.base import ui, verdicts
+from swathe.base import table, ui, verdicts
 from swathe.base.errors import UsageError
+from swathe.base.table import Column, Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import (
     configurations,
@@ -174,7 +172,7 @@ def main(args: argparse.Namespace) -> int:
     request = request_from(args)
     found = [announce(name, part) for name, part in parts(request)]
     tests = [test for part in found for test in part.tests]
-    ui.out.print(summary(found))
+    ui.out.print(table.terminal(summary(found)))
     for test in tests:
         if test.verdict is Verdict.FAILED:
             ui.result(failure(test))
@@ -185,15 +183,13 @@ def main(args: argparse.Namespace) -> int:
 
 def summary(found: Iterable[PartResult]) -> Table:
     """Which part took how long."""
-    made = Table(box=box.SIMPLE_HEAD)
-    made.add_column("part")
-    for head in ("passed", "failed", "skipped", "seconds"):
-        made.add_column(head, justify="right")
+    numbered = map(Column, ("passed", "failed", "skipped", "seconds"))
+    rows = []
     for part in found:
         count = verdicts.count(part.tests)
         numbers = (count.passed, count.failed, count.skipped, round(part.seconds))
-        made.add_row(part.name, *map(str, numbers))
-    return made
+        rows.append([part.name, *map(str, numbers)])
+    return table.make("", ["part", *numbered], rows)
 
 
 def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swathe.base import results, ui
+from swathe.base import results, table, ui
+from swathe.base.table import Column
 from swathe.base.verdicts import Test, Verdict
 from swathe.guest.environment import Environment
 from swathe.kselftests import cases
@@ -88,13 +89,14 @@ def row(pair: Comparison, catalogue: Catalogue) -> list[str]:
     return [f"`{pair.name}`", off, on, word, off_time, on_time]
 
 
-def table(found: Sequence[Comparison], catalogue: Catalogue, where: str) -> str:
+def written(found: Sequence[Comparison], catalogue: Catalogue, where: str) -> str:
     """The results as Markdown."""
+    heads = ("test", "off", "on", "", Column("seconds, off"), Column("on"))
+    verdicts = table.make("", heads, [row(pair, catalogue) for pair in found])
     lines = [
         results.SPDX, "# The kernel's own tests", "",
         f"Verdicts with Swathe off and on, in two guests that run side by side. {where}.", "",
-        "| test | off | on | | seconds, off | on |", "|---|---|---|---|---:|---:|",
-        *(f"| {' | '.join(row(pair, catalogue))} |" for pair in found), "",
+        table.markdown(verdicts, table.as_it_is), "",
     ]  # fmt: skip
     commits = Counter(pair.commit for pair in found)
     if len(commits) > 1:
@@ -133,7 +135,7 @@ def record(
         """Results of another configuration say nothing about this one."""
         same = before and before.environment.config_hash == where.config_hash
         every = whole(now, before.tests if before and same else [], catalogue)
-        return Recorded(where, every), table(every, catalogue, where.line())
+        return Recorded(where, every), written(every, catalogue, where.line())
 
     for path in results.record(f"{PART}-{where.kernel}", keep, Recorded, make):
         ui.note(f"results: {path}")

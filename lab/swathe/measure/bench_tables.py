@@ -1,61 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What bench prints: a line of instructions for each case, then what else is worth a look."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich import box
-from rich.table import Table
-
-from swathe.measure import goals
+from swathe.base import table
+from swathe.base.table import Column, Table
+from swathe.measure import compare, goals
+from swathe.measure.compare import MILLION, PAGES, SWATHE, GoalVerdict, Line
 from swathe.measure.rows import COUNTER, MAIN_METRIC, Row
 
-MILLION = 1_000_000
-PAGES = "pages"
 ABREAST = 5
 # Metrics of which another value means that the kernels did not do the same.
 MAPPING = {"pmd_mapped": "mapped by PMDs", "folio_pages": "folios of"}
 SAME = 0.1
+# Lines by case, and those of a case by metric.
+Case = Mapping[str, Line]
+Cases = Mapping[str, Case]
 
 
-@dataclass(frozen=True)
-class CaseRows:
-    """All rows of one case, by metric and config."""
-
-    name: str
-    rows: dict[tuple[str, str], Row]
-
-    def row(self, metric: str, config: str) -> Row | None:
-        return self.rows.get((metric, config))
-
-    def value(self, metric: str, config: str) -> float | None:
-        row = self.row(metric, config)
-        return None if row is None else row.value
-
-    def goal(self, metric: str) -> goals.Goal | None:
-        row = next(iter(self.rows.values()))
-        return goals.find(row.bench, self.name, metric)
-
-    def verdict(self, metric: str) -> str:
-        """Met or missed; nothing where there is no goal, or nothing was measured."""
-        goal, value = self.goal(metric), self.value(metric, "swathe")
-        if goal is None or goal.goal is None or value is None:
-            return ""
-        return "met" if goal.met(value, self.value(metric, "stock")) else "missed"
-
-    def notes(self) -> Iterator[str]:
-        """What a goal needs to have said beside it."""
-        for metric in dict.fromkeys(metric for metric, _ in self.rows):
-            if (goal := self.goal(metric)) and goal.note:
-                yield f"  the goal of {self.name}: {goal.note}"
-
-
-def by_case(found: Sequence[Row]) -> list[CaseRows]:
-    cases: dict[str, CaseRows] = {}
-    for row in found:
-        case = cases.setdefault(row.case, CaseRows(row.case, {}))
-        case.rows[row.metric, row.config] = row
-    return list(cases.values())
+def verdict(line: Line | None) -> str:
+    """Met or missed; nothing where there is no goal, or nothing was measured."""
+    found = line.verdict() if line else GoalVerdict.NONE
+    return found.value if found in (GoalVerdict.MET, GoalVerdict.MISSED) else ""
 
 
 def millions(value: float | None) -> str:
@@ -83,111 +49,103 @@ def change(before: float | None, after: float | None) -> str:
     return f"{100 * (after - before) / before:+.1f} %"
 
 
-def per_page(case: CaseRows, config: str) -> str:
-    value, pages = case.value(MAIN_METRIC, config), case.value(PAGES, config)
-    return f"{value / pages:.1f}" if value is not None and pages else ""
-
-
 def of_bench(found: Sequence[Row], configs: Sequence[str], judged: bool) -> Iterator[Table | str]:
     """Everything about one bench's rows; judged says that the goals are for these."""
-    cases = by_case(found)
+    cases = compare.by_case(compare.lines(found, goals.load()))
     if not cases:
         return
     yield instructions(cases, configs, judged)
     yield from others(cases, configs, judged)
-    for case in cases:
-        yield from counters(case)
+    for name, case in cases.items():
+        yield from counters(name, case)
     if judged:
-        yield from dict.fromkeys(note for case in cases for note in case.notes())
-    for case in cases:
-        yield from unlike(case, configs)
+        yield from dict.fromkeys(
+            f"  the goal of {name}: {line.goal.note}"
+            for name, case in cases.items()
+            for line in case.values()
+            if line.goal and line.goal.note
+        )
+    for name, case in cases.items():
+        yield from unlike(name, case, configs)
 
 
-def instructions(cases: Sequence[CaseRows], configs: Sequence[str], judged: bool) -> Table:
+def instructions(cases: Cases, configs: Sequence[str], judged: bool) -> Table:
     """One line for each case: millions, changes, and instructions per page."""
-    made = Table(box=box.SIMPLE_HEAD, title="millions of instructions", title_justify="left")
-    made.add_column("case", no_wrap=True)
-    against = configs[:-2]
-    judged = judged and any(case.goal(MAIN_METRIC) for case in cases)
-    heads = [*configs, "change", *(f"to {config}" for config in against)]
-    heads += [f"{config}/page" for config in configs]
-    for head in heads + (["goal", ""] if judged else []):
-        made.add_column(head, justify="right", no_wrap=True)
-    for case in cases:
-        made.add_row(*line(case, configs, judged))
-    return made
+    main = [case.get(MAIN_METRIC) for case in cases.values()]
+    judged = judged and any(line is not None and line.goal for line in main)
+    heads = ["change", *(f"to {config}" for config in configs[:-2])]
+    heads = [*configs, *heads, *(f"{config}/page" for config in configs)]
+    columns = map(Column, heads + (["goal", ""] if judged else []))
+    rows = [row(name, case, configs, judged) for name, case in cases.items()]
+    return table.make("millions of instructions", ("case", *columns), rows)
 
 
-def line(case: CaseRows, configs: Sequence[str], judged: bool) -> list[str]:
-    values = {config: case.value(MAIN_METRIC, config) for config in configs}
+def row(name: str, case: Case, configs: Sequence[str], judged: bool) -> list[str]:
+    line = case.get(MAIN_METRIC)
+    values = {config: line.value(config) if line else None for config in configs}
     ours = values[configs[-1]]
-    cells = [case.name, *map(millions, values.values())]
+    cells = [name, *map(millions, values.values())]
     cells += [change(values[config], ours) for config in (configs[-2], *configs[:-2])]
-    cells += [per_page(case, config) for config in configs]
+    pages = [compare.per_page(case, config) for config in configs]
+    cells += ["" if each is None else f"{each:.1f}" for each in pages]
     if judged:
-        goal = case.goal(MAIN_METRIC)
-        cells += [millions(goal.goal) if goal else "", case.verdict(MAIN_METRIC)]
+        cells += [millions(line.goal.goal if line and line.goal else None), verdict(line)]
     return cells
 
 
-def others(cases: Sequence[CaseRows], configs: Sequence[str], judged: bool) -> Iterator[Table]:
+def others(cases: Cases, configs: Sequence[str], judged: bool) -> Iterator[Table]:
     """The other metrics that say something, a column each, the configs' values in one cell."""
-    names = dict.fromkeys(metric for case in cases for metric, _ in case.rows)
-    told = [name for name in names if any(telling(case, name, configs) for case in cases)]
-    for first in range(0, len(told), ABREAST):
-        yield metrics_table(cases, told[first : first + ABREAST], configs, judged)
-
-
-def telling(case: CaseRows, metric: str, configs: Sequence[str]) -> bool:
-    """Whether a metric has more to say than that nothing was, or that nothing changed."""
-    if metric in (MAIN_METRIC, PAGES) or metric.startswith(COUNTER):
-        return False
-    values = [value for c in configs if (value := case.value(metric, c)) is not None]
-    return len(set(map(plain, values))) > 1 or (bool(values) and case.goal(metric) is not None)
-
-
-def metrics_table(
-    cases: Sequence[CaseRows], metrics: Sequence[str], configs: Sequence[str], judged: bool
-) -> Table:
+    names = dict.fromkeys(metric for case in cases.values() for metric in case)
+    lines = [line for case in cases.values() for line in case.values() if telling(line, configs)]
+    told = [name for name in names if name in {line.metric for line in lines}]
     title = f"{', '.join(configs[:-1])} → {configs[-1]}"
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    made.add_column("case", no_wrap=True)
-    for metric in metrics:
-        made.add_column(metric, justify="right", no_wrap=True)
-    for case in cases:
-        cells = [cell(case, metric, configs, judged) for metric in metrics]
-        if any(cells):
-            made.add_row(case.name, *cells)
-    return made
+    for first in range(0, len(told), ABREAST):
+        metrics = told[first : first + ABREAST]
+        rows = [
+            (name, *(cell(case.get(metric), configs, judged) for metric in metrics))
+            for name, case in cases.items()
+        ]
+        yield table.make(
+            title, ["case", *map(Column, metrics)], [each for each in rows if any(each[1:])]
+        )
 
 
-def cell(case: CaseRows, metric: str, configs: Sequence[str], judged: bool) -> str:
+def telling(line: Line, configs: Sequence[str]) -> bool:
+    """Whether a metric has more to say than that nothing was, or that nothing changed."""
+    if line.metric in (MAIN_METRIC, PAGES) or line.metric.startswith(COUNTER):
+        return False
+    values = [value for config in configs if (value := line.value(config)) is not None]
+    return len(set(map(plain, values))) > 1 or (bool(values) and line.goal is not None)
+
+
+def cell(line: Line | None, configs: Sequence[str], judged: bool) -> str:
     """STOCK → SWATHE, and whether that is what was wanted."""
-    if all(case.row(metric, config) is None for config in configs):
+    if line is None or not set(configs) & set(line.rows):
         return ""
-    values = [shown(case.row(metric, config)) for config in configs]
+    values = [shown(line.rows.get(config)) for config in configs]
     text = f"{', '.join(values[:-1])} → {values[-1]}"
-    said = case.verdict(metric) if judged else ""
+    said = verdict(line) if judged else ""
     return f"{text} ({said})" if said else text
 
 
-def counters(case: CaseRows) -> Iterator[str]:
+def counters(name: str, case: Case) -> Iterator[str]:
     """What mm/unmap counted itself."""
     said = [
-        f"{metric.removeprefix(COUNTER)} {plain(row.value)}"
-        for (metric, config), row in case.rows.items()
-        if metric.startswith(COUNTER) and config == "swathe" and row.value
+        f"{metric.removeprefix(COUNTER)} {plain(value)}"
+        for metric, line in case.items()
+        if metric.startswith(COUNTER) and (value := line.value(SWATHE))
     ]
     if said:
-        yield f"  {case.name} counted: {', '.join(said)}"
+        yield f"  {name} counted: {', '.join(said)}"
 
 
-def unlike(case: CaseRows, configs: Sequence[str]) -> Iterator[str]:
+def unlike(name: str, case: Case, configs: Sequence[str]) -> Iterator[str]:
     """A warning where the kernels did not have the same mapping before them."""
     for metric, meaning in MAPPING.items():
-        rows = [row for config in configs if (row := case.row(metric, config)) is not None]
+        of = case[metric].rows if metric in case else {}
+        rows = [of[config] for config in configs if config in of]
         values = [row.value for row in rows]
         if not values or max(values) - min(values) <= SAME * max(values):
             continue
         said = ", ".join(f"{plain(row.value)} {row.unit} in {row.config}" for row in rows)
-        yield f"  {case.name} does not compare: the mappings differ, {meaning} {said}"
+        yield f"  {name} does not compare: the mappings differ, {meaning} {said}"

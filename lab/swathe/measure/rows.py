@@ -37,6 +37,8 @@ class Series:
     config: str
     series: str
     points: tuple[tuple[float, float], ...]
+    x_unit: str = ""
+    y_unit: str = ""
 
 
 def metrics(section: Section) -> list[tuple[str, float, str]]:

@@ -6,34 +6,10 @@ Text may have `code` in it and no other markup.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
+from msgspec import Struct
 
-class Tone(Enum):
-    """How a cell is to be read; its text says the same."""
-
-    PLAIN = "plain"
-    GOOD = "good"
-    BAD = "bad"
-    QUIET = "quiet"
-
-
-@dataclass(frozen=True)
-class Cell:
-    text: str
-    tone: Tone = Tone.PLAIN
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    numeric: bool = True
-
-
-@dataclass(frozen=True)
-class Link:
-    text: str
-    url: str
+from swathe.base.table import Column, Table, make
 
 
 @dataclass(frozen=True)
@@ -48,23 +24,24 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
-class Table:
-    """The first cell of each row is its name."""
+class Quote(Struct, frozen=True, forbid_unknown_fields=True):
+    """Figures of a mailing list thread, in their own shape, with their source.
 
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-@dataclass(frozen=True)
-class Quote:
-    """Figures of a mailing list thread, in their own shape, with their source."""
+    Columns and the cells of each row are parted by |; link is the message's address.
+    """
 
     text: str
-    table: Table
     source: str
-    link: Link | None = None
+    caption: str
+    columns: str
+    rows: tuple[str, ...]
+    link: str = ""
+
+    @property
+    def table(self) -> Table:
+        first, *others = map(str.strip, self.columns.split("|"))
+        rows = ([cell.strip() for cell in row.split("|")] for row in self.rows)
+        return make(self.caption, [first, *map(Column, others)], rows)
 
 
 @dataclass(frozen=True)

@@ -2,46 +2,43 @@
 """What is drawn, and in words what is to be seen; how it looks is the business of plots.py."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import compare, tables
+from swathe.measure import compare
+from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.figures import Profile
+from swathe.measure.rows import Series
+from swathe.reporting import tables
 from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
-from swathe.reporting.figures import Profile, RecordedSeries
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 DRAWN = (STOCK, NEWEST, SWATHE)
+# By the place on the x axis.
+Places = Mapping[float, str]
 
 
 def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
     """Every case on its own scale, on which stock 6.12 is 1."""
-    by, unit = compare.scale(
-        [row.value for line in found for row in line.rows.values()], found[0].unit
-    )
-    groups = tuple(bar_group(line, by) for line in found if line.value(STOCK))
-    if not groups:
-        return None
-    text = "; ".join(group_text(line, by) for line in found if line.value(STOCK))
-    return Plot(
-        name,
-        f"{title}, {unit}",
-        f"Bars relative to stock 6.12, labelled in {unit}, the goal marked. {text}.",
-        Bars(groups),
-    )
+    by, unit = compare.scale(found)
+    text = "Bars relative to stock 6.12, labelled in"
+    lines = [(line, by) for line in found]
+    return bars_of(name, f"{title}, {unit}", f"{text} {unit}, the goal marked.", lines)
 
 
 def overview(found: Sequence[Line]) -> Plot | None:
     """One row of each thread, each labelled in its own unit."""
-    scales = [
-        compare.scale([row.value for row in line.rows.values()], line.unit)[0] for line in found
-    ]
-    there = [(line, by) for line, by in zip(found, scales, strict=True) if line.value(STOCK)]
+    lines = [(line, compare.scale([line])[0]) for line in found]
+    return bars_of("overview", "Relative to stock 6.12", "Bars, the goals marked.", lines)
+
+
+def bars_of(name: str, title: str, text: str, found: Sequence[tuple[Line, float]]) -> Plot | None:
+    """A group for each line, with what its labels are divided by."""
+    there = [(line, by) for line, by in found if line.value(STOCK)]
     if not there:
         return None
-    text = "; ".join(group_text(line, by) for line, by in there)
-    drawing = Bars(tuple(bar_group(line, by) for line, by in there))
-    return Plot("overview", "Relative to stock 6.12", f"Bars, the goals marked. {text}.", drawing)
+    groups = tuple(bar_group(line, by) for line, by in there)
+    said = "; ".join(group_text(line, by) for line, by in there)
+    return Plot(name, title, f"{text} {said}.", Bars(groups))
 
 
 def bar_group(line: Line, by: float) -> BarGroup:
@@ -77,67 +74,57 @@ def group_text(line: Line, by: float) -> str:
     return f"{compare.case_name(line.case)}: {values}" + (f", {goal}" if goal else "")
 
 
-def curves_of(found: Sequence[Line], cases: Sequence[tuple[float, str]]) -> tuple[Curve, ...]:
+def curve(found: Mapping[str, Mapping[str, Line]], cases: Places, config: str) -> Curve:
     """Per-page cost of the cases, each at its place on the x axis."""
-    made = []
-    for config in DRAWN:
-        points = [
-            (x, cost)
-            for x, case in cases
-            if (cost := tables.per_page(found, case, config, MAIN_METRIC)) is not None
-        ]
-        if len(points) > 1:
-            made.append(Curve(config, tuple(points)))
-    return tuple(made)
+    costs = ((x, compare.per_page(found[case], config)) for x, case in sorted(cases.items()))
+    return Curve(config, tuple((x, cost) for x, cost in costs if cost is not None))
 
 
-def curves_text(curves: Sequence[Curve], names: dict[float, str]) -> str:
-    """Where each curve begins and ends."""
-    parts = []
-    for curve in curves:
-        (first, low), (last, high) = curve.points[0], curve.points[-1]
-        parts.append(
-            f"{compare.config_name(curve.config)} from {low:,.1f} at {names[first]} "
-            f"to {high:,.1f} at {names[last]}"
-        )
-    return "; ".join(parts)
+def curve_text(one: Curve, names: Mapping[float, str]) -> str:
+    """Where the curve begins and ends."""
+    (first, low), (last, high) = one.points[0], one.points[-1]
+    return (
+        f"{compare.config_name(one.config)} from {low:,.1f} at {names[first]} "
+        f"to {high:,.1f} at {names[last]}"
+    )
+
+
+def per_page(
+    found: Sequence[Line], cases: Places, words: tuple[str, str, str, str],
+    ticks: Mapping[float, str], names: Mapping[float, str],
+) -> Plot | None:  # fmt: skip
+    """Cost per page of the cases; words are the name, the title, what to see, and the x axis."""
+    by_case = compare.by_case(found)
+    every = (curve(by_case, cases, config) for config in DRAWN)
+    curves = tuple(one for one in every if len(one.points) > 1)
+    if not curves:
+        return None
+    name, title, text, x_label = words
+    said = "; ".join(curve_text(one, names) for one in curves)
+    drawing = Lines(curves, x_label, "instructions per page", ticks=ticks)
+    return Plot(name, title, f"Instructions per page, {text}: {said}.", drawing)
 
 
 def by_folio(bench: str, found: Sequence[Line]) -> Plot | None:
     """Cost per page by folio size."""
-    names = {
-        float(kib): case
-        for case in dict.fromkeys(line.case for line in found)
-        if (kib := compare.folio_kib(case)) is not None
-    }
-    curves = curves_of(found, sorted(names.items()))
-    if not curves:
-        return None
-    ticks = {kib: case.removesuffix("K") for kib, case in names.items()}
-    named = {kib: compare.case_name(case) for kib, case in names.items()}
-    text = f"Instructions per page, logarithmic: {curves_text(curves, named)}."
-    drawing = Lines(curves, "folio size, KiB", "instructions per page", ticks=ticks)
-    return Plot(f"{bench}-folio", "Cost per page by folio size", text, drawing)
+    cases = {float(kib): one.case for one in found if (kib := compare.folio_kib(one.case))}
+    words = (f"{bench}-folio", "Cost per page by folio size", "logarithmic", "folio size, KiB")
+    ticks = {kib: case.removesuffix("K") for kib, case in cases.items()}
+    names = {kib: compare.case_name(case) for kib, case in cases.items()}
+    return per_page(found, cases, words, ticks, names)
 
 
 def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
     """Cost per page against how much memory there is: it must not grow."""
-    names = {
-        float(size[1]): case
-        for case in dict.fromkeys(line.case for line in found)
-        if (size := compare.in_memory(case)) and size[0] == what
-    }
-    curves = curves_of(found, sorted(names.items()))
-    if not curves:
-        return None
-    ticks = {mib: compare.size(int(mib)) for mib in names}
-    text = f"Instructions per page, flat if cost is linear: {curves_text(curves, ticks)}."
-    drawing = Lines(curves, "memory unmapped", "instructions per page", ticks=ticks)
+    sizes = ((compare.in_memory(one.case), one.case) for one in found)
+    cases = {float(size[1]): case for size, case in sizes if size and size[0] == what}
     title = f"Cost per page against size, {compare.case_name(what)}"
-    return Plot(f"{bench}-size-{what}", title, text, drawing)
+    words = (f"{bench}-size-{what}", title, "flat if cost is linear", "memory unmapped")
+    ticks = {mib: compare.size(int(mib)) for mib in cases}
+    return per_page(found, cases, words, ticks, ticks)
 
 
-def series(found: Sequence[RecordedSeries], title: str) -> Plot | None:
+def series(found: Sequence[Series], title: str) -> Plot | None:
     """How something grew while a case ran."""
     order = {config: place for place, config in enumerate((PRISTINE, *DRAWN))}
     known = sorted(found, key=lambda one: order.get(one.config, len(order)))

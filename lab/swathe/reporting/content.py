@@ -4,16 +4,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from swathe.measure import benches
+from swathe.base.table import Cell, Column, Table, Tone, make
+from swathe.measure import benches, commands, compare
+from swathe.measure.compare import NEWEST, Line
+from swathe.measure.figures import Figures, Profile
 from swathe.measure.goals import Goal
-from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import charts, commands, compare, tables, threads
+from swathe.reporting import charts, tables, threads
 from swathe.reporting.blocks import (
     Beside,
     Block,
-    Cell,
     Chapter,
-    Column,
     Command,
     Document,
     Folded,
@@ -24,12 +24,8 @@ from swathe.reporting.blocks import (
     Pair,
     Plot,
     Plots,
-    Table,
     Text,
-    Tone,
 )
-from swathe.reporting.compare import NEWEST, GoalVerdict, Line
-from swathe.reporting.figures import Figures, Profile
 from swathe.reporting.threads import Part, Thread
 
 TITLE = "Swathe: unmapping a run at a time, measured against stock Linux"
@@ -70,7 +66,7 @@ def build(figures: Figures, goals: Sequence[Goal], goals_source: str, origin: st
     """The whole report; origin says where its figures are from."""
     found = tuple(compare.lines(figures.rows, goals))
     material = Material(figures, found, goals_source)
-    sections = [summary(material), *(thread(material, each) for each in threads.THREADS)]
+    sections = [summary(material), *(thread(material, each) for each in threads.load().thread)]
     if rest := unthreaded(material):
         sections.append(rest)
     sections += [environment(material), reading(), excluded(material)]
@@ -105,14 +101,11 @@ def when(material: Material) -> str:
 
 def summary(material: Material) -> Chapter:
     """One or two rows of each thread, and how many goals are met."""
-    heads = ("row", "stock 6.12", "swathe", "change", "unit", "goals met")
-    body = [row for each in threads.THREADS for row in summary_rows(material, each)]
-    table = Table(
-        "The rows that stand for each thread",
-        tuple(Column(name, numeric=0 < index < 4) for index, name in enumerate(heads)),
-        tuple(body),
-    )
-    keys = {key for each in threads.THREADS for key in each.key_rows}
+    numbers = map(Column, ("stock 6.12", "swathe", "change"))
+    body = [row for each in threads.load().thread for row in summary_rows(material, each)]
+    title = "The rows that stand for each thread"
+    table = make(title, ["row", *numbers, "unit", "goals met"], body)
+    keys = {key for each in threads.load().thread for key in each.key_rows}
     chosen = [
         replace(line, case=f"{line.bench} {compare.case_name(line.case)}")
         for line in material.lines
@@ -126,45 +119,39 @@ def summary(material: Material) -> Chapter:
 
 def goals_met(found: Iterable[Line]) -> str:
     """All verdicts in one sentence."""
-    verdicts = [line.verdict() for line in found]
-    met, missed = verdicts.count(GoalVerdict.MET), verdicts.count(GoalVerdict.MISSED)
-    if not met + missed:
+    met, measured = compare.met(found)
+    if not measured:
         return "None of the goals was measured in this run."
-    return f"Of {met + missed} goals measured, {met} are met and {missed} are missed."
+    return f"Of {measured} goals measured, {met} are met and {measured - met} are missed."
 
 
-def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell, ...]]:
+def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell | str, ...]]:
     by_key = {(line.bench, line.case, line.metric): line for line in material.lines}
-    of_thread = [line for part in each.parts for line in material.of(part.bench)]
-    for index, key in enumerate(each.key_rows):
+    met, measured = compare.met(line for part in each.part for line in material.of(part.bench))
+    goals = f"{met} of {measured}" if measured else "none measured"
+    for key in each.key_rows:
         name = f"{each.key} {key[0]} {compare.case_name(key[1])}"
-        goals = Cell(met_of(of_thread)) if index == 0 else Cell("")
         line = by_key.get(key)
         if line is None:
             quiet = Cell("not measured", Tone.QUIET)
-            yield (Cell(name), quiet, quiet, Cell(""), Cell(""), goals)
-            continue
-        by, unit = compare.scale([row.value for row in line.rows.values()], line.unit)
-        values = [line.value(config) for config in (compare.STOCK, compare.SWATHE)]
-        yield (
-            Cell(name),
-            *(Cell(compare.number(value, by) or "not measured") for value in values),
-            Cell(compare.percent(line.change())),
-            Cell(unit.replace("million", "M"), Tone.QUIET),
-            goals,
-        )
-
-
-def met_of(found: Iterable[Line]) -> str:
-    verdicts = [line.verdict() for line in found]
-    met, missed = verdicts.count(GoalVerdict.MET), verdicts.count(GoalVerdict.MISSED)
-    return f"{met} of {met + missed}" if met + missed else "none measured"
+            yield (name, quiet, quiet, "", "", goals)
+        else:
+            by, unit = compare.scale([line])
+            values = [line.value(config) for config in (compare.STOCK, compare.SWATHE)]
+            yield (
+                name,
+                *(compare.number(value, by) or "not measured" for value in values),
+                compare.percent(line.change()),
+                Cell(unit.replace("million", "M"), Tone.QUIET),
+                goals,
+            )
+        goals = ""
 
 
 def thread(material: Material, each: Thread) -> Chapter:
     """The thread's own figures beside the first of our tables, then everything else."""
     blocks: list[Block] = []
-    for index, part in enumerate(each.parts):
+    for index, part in enumerate(each.part):
         found = part_blocks(material, part)
         if index == 0:
             cut = first_table(found)
@@ -355,7 +342,7 @@ def counted(part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
     main = [line for line in found if line.metric == part.metrics[0]]
     if off := tables.switched_off(main):
         yield Folded(f"{part.bench}: switched off beside a pristine kernel", (off,))
-    if events := tables.events(found, MAIN_METRIC):
+    if events := tables.events(found):
         yield events
     else:
         yield Missing("Events per page were not measured in this run.", command)
@@ -463,24 +450,16 @@ def label(name: str) -> str:
 
 
 def shared_table(shared: Mapping[str, str]) -> Table:
-    rows = tuple((Cell(label(name)), Cell(value)) for name, value in shared.items())
-    heads = (Column("what", numeric=False), Column("value", numeric=False))
-    return Table("The same in all runs", heads, rows)
+    rows = ((label(name), value) for name, value in shared.items())
+    return make("The same in all runs", ("what", "value"), rows)
 
 
 def origins_table(found: Sequence[Origin], different: Sequence[str]) -> Table:
-    heads = ("", "figures of", *map(label, different), "file")
-    rows = tuple(
-        tuple(
-            Cell(text)
-            for text in (
-                one.name, one.covers,
-                *(one.environment.get(name, "") for name in different), one.source,
-            )
-        )
+    rows = (
+        (one.name, one.covers, *(one.environment.get(name, "") for name in different), one.source)
         for one in found
-    )  # fmt: skip
-    return Table("Runs", tuple(Column(head, numeric=False) for head in heads), rows)
+    )
+    return make("Runs", ("", "figures of", *map(label, different), "file"), rows)
 
 
 def covered(figures: Figures, index: int) -> str:
@@ -497,8 +476,7 @@ def excluded(material: Material) -> Chapter:
     """What each bench's figures leave out."""
     names = [name for name in material.figures.benches() if summary_of(name)]
     known = {bench.name: bench.excludes for bench in benches.BENCHES}
-    rows = tuple((Cell(f"`{name}`"), Cell(known[name])) for name in names)
-    heads = (Column("bench", numeric=False), Column("not included", numeric=False))
-    made = Table("Left out of the figures, bench by bench", heads, rows)
+    rows = ((f"`{name}`", known[name]) for name in names)
+    made = make("Left out of the figures, bench by bench", ("bench", "not included"), rows)
     text = Text(f"In all of them: {benches.ALWAYS_EXCLUDED}.")
     return Chapter("excluded", "What is not included", "Not included", (made, text))

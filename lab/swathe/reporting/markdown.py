@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A report as GitHub's Markdown; plots are files beside it, or left out."""
 
+import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from swathe.base import results, table
+from swathe.base.table import Table, escaped
 from swathe.reporting.blocks import (
     Beside,
     Block,
-    Cell,
     Chapter,
     Command,
     Document,
@@ -17,24 +19,21 @@ from swathe.reporting.blocks import (
     Missing,
     Note,
     Pair,
+    Plot,
     Plots,
     Quote,
-    Table,
     Text,
 )
 
-HEADER = "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
-SPECIAL = re.compile(r"([\\*\[\]<>|#]|(?<!\w)_|_(?!\w))")
 
-
-def render(document: Document, files: Mapping[str, str]) -> str:
-    """The whole; files are the plots' paths by name, none to leave plots out."""
-    blocks = [HEADER, f"# {escaped(document.title)}", *map(escaped, document.lead)]
+def render(document: Document, plotted: bool = False) -> str:
+    """The whole; plots are files beside it, or left out."""
+    blocks = [results.SPDX, f"# {escaped(document.title)}", *map(escaped, document.lead)]
     blocks.append(
         "\n".join(f"- [{escaped(s.title)}](#{anchor(s.title)})" for s in document.sections)
     )
     for section in document.sections:
-        blocks += section_blocks(section, files)
+        blocks += section_blocks(section, plotted)
     return "\n\n".join(blocks) + "\n"
 
 
@@ -44,20 +43,20 @@ def anchor(title: str) -> str:
     return kept.replace(" ", "-")
 
 
-def section_blocks(section: Chapter, files: Mapping[str, str]) -> Iterator[str]:
+def section_blocks(section: Chapter, plotted: bool) -> Iterator[str]:
     yield f"## {escaped(section.title)}"
     for block in section.blocks:
-        yield from rendered(block, files)
+        yield from rendered(block, plotted)
 
 
-def rendered(block: Block, files: Mapping[str, str]) -> Iterator[str]:
+def rendered(block: Block, plotted: bool) -> Iterator[str]:
     match block:
         case Text() | Note():
             yield escaped(block.text)
         case Heading():
             yield f"### {escaped(block.text)}"
         case Table():
-            yield table(block)
+            yield table.markdown(block)
         case Command():
             yield command(block)
         case Listing():
@@ -66,61 +65,48 @@ def rendered(block: Block, files: Mapping[str, str]) -> Iterator[str]:
         case Missing():
             yield f"*{escaped(block.what)}* `{block.command}`"
         case Plots():
-            yield from plots(block, files)
+            yield from plots(block) if plotted else ()
         case Beside():
             yield quote(block.quote)
             for inner in block.blocks:
-                yield from rendered(inner, files)
+                yield from rendered(inner, plotted)
         case Pair():
             for inner in (*block.left, *block.right):
-                yield from rendered(inner, files)
+                yield from rendered(inner, plotted)
         case Folded():
-            yield from folded(block, files)
+            yield from folded(block, plotted)
 
 
-def plots(block: Plots, files: Mapping[str, str]) -> Iterator[str]:
+def plots(block: Plots) -> Iterator[str]:
+    """GitHub takes HTML here; it shows the picture for the reader's theme."""
     for plot in block.plots:
-        if plot.name in files:
-            yield f"**{escaped(plot.title)}**"
-            yield f"![{escaped(plot.description)}]({files[plot.name]})"
+        yield f"**{escaped(plot.title)}**"
+        yield (
+            "<picture>"
+            f'<source media="(prefers-color-scheme: dark)" srcset="{picture(plot, "-dark")}">'
+            f'<img src="{picture(plot)}" alt="{html.escape(plot.description)}"></picture>'
+        )
 
 
-def folded(block: Folded, files: Mapping[str, str]) -> Iterator[str]:
+def picture(plot: Plot, theme: str = "") -> str:
+    """A plot's file beside the report."""
+    return f"plots/{plot.name}{theme}.svg"
+
+
+def folded(block: Folded, plotted: bool) -> Iterator[str]:
     yield f"<details><summary>{escaped(block.title)}</summary>"
     for inner in block.blocks:
-        yield from rendered(inner, files)
+        yield from rendered(inner, plotted)
     yield "</details>"
 
 
 def quote(found: Quote) -> str:
     source = escaped(found.source)
     if found.link:
-        source += f" [{escaped(found.link.text)}]({found.link.url})"
-    inside = f"**The thread.** {escaped(found.text)}\n\n{table(found.table)}\n\n{source}"
+        source += f" [the message]({found.link})"
+    inside = f"**The thread.** {escaped(found.text)}\n\n{table.markdown(found.table)}\n\n{source}"
     return "\n".join(f"> {line}".rstrip() for line in inside.splitlines())
 
 
 def command(found: Command) -> str:
     return "\n".join(["```sh", *found.lines, "```"])
-
-
-def table(found: Table) -> str:
-    rule = "|".join("---:" if column.numeric else "---" for column in found.columns)
-    heads = " | ".join(escaped(column.name) for column in found.columns)
-    rows = "\n".join(map(row, found.rows))
-    return f"{escaped(found.caption)}:\n\n| {heads} |\n|{rule}|\n{rows}"
-
-
-def row(cells: tuple[Cell, ...]) -> str:
-    return f"| {' | '.join(escaped(cell.text) for cell in cells)} |"
-
-
-def escaped(text: str) -> str:
-    """Plain text with `code` in it, as Markdown that shows just that."""
-    parts = " ".join(text.splitlines()).split("`")
-    if len(parts) % 2 == 0:
-        return SPECIAL.sub(r"\\\1", text.replace("`", "'"))
-    return "".join(
-        f"`{part.replace('|', '¦')}`" if index % 2 else SPECIAL.sub(r"\\\1", part)
-        for index, part in enumerate(parts)
-    )

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draw a plot as SVG, narrow enough for a telephone.
+"""Draw a plot as SVG, narrow enough for a telephone, in the colours of one theme."""
 
-Colours are stand-ins here: svg.py gives them the page's names.
-"""
-
+import functools
 import io
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
+from msgspec import Struct
+
+from swathe.base import reading
 from swathe.base.paths import BUILD
 
 # Its font cache is generated, too.
@@ -18,10 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from swathe.reporting import compare
+from swathe.measure import compare
 from swathe.reporting.blocks import BarGroup, Bars, Lines, Plot, Stack
-from swathe.reporting.svg import FAINT, FILLS, GRID, INK, LAYERS, PAPER, STROKES
 
+FILE = Path(__file__).with_name("themes.toml")
 WIDTH = 360
 # One bar, and the line above a group of them, in pixels.
 BAR, HEAD, GAP = 13, 16, 7
@@ -31,34 +33,53 @@ LABEL = 0.52
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "swathe",
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": FONT,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
     "axes.linewidth": 0.8,
-    "text.color": INK,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "hatch.linewidth": 0.8,
 }
 MARKERS = {compare.STOCK: "s", compare.NEWEST: "^", compare.SWATHE: "o"}
 DASHES = {compare.STOCK: "--", compare.NEWEST: ":", compare.SWATHE: "-"}
 
 
-def draw(plot: Plot) -> str:
-    """matplotlib's SVG."""
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+class Theme(Struct, frozen=True, forbid_unknown_fields=True):
+    """Colours by what they are for: of the page, of the configs' bars and curves, of layers."""
+
+    page: dict[str, str]
+    fill: dict[str, str]
+    stroke: dict[str, str]
+    layers: tuple[str, ...]
+
+    def style(self) -> dict[str, object]:
+        """As matplotlib takes them."""
+        ink, faint, paper = self.page["ink"], self.page["faint"], self.page["paper"]
+        names = ("axes.labelcolor", "text.color", "xtick.labelcolor", "ytick.labelcolor")
+        frames = ("axes.edgecolor", "xtick.color", "ytick.color")
+        papers = ("figure.facecolor", "savefig.facecolor", "axes.facecolor")
+        colors = {**dict.fromkeys(names, ink), **dict.fromkeys(frames, faint)}
+        return {**STYLE, **colors, **dict.fromkeys(papers, paper)}
+
+
+@functools.cache
+def themes() -> dict[str, Theme]:
+    """The light one first."""
+    found = reading.toml(FILE.read_text(), FILE.name)
+    return reading.convert(found, dict[str, Theme], FILE.name)
+
+
+def draw(plot: Plot, theme: Theme) -> str:
+    """An SVG file; its title is the plot's."""
+    with mpl.rc_context(theme.style()):  # type: ignore[arg-type]
         match plot.drawing:
             case Bars():
-                figure = draw_bars(plot.drawing)
+                figure = draw_bars(plot.drawing, theme)
             case Lines():
-                figure = draw_lines(plot.drawing)
+                figure = draw_lines(plot.drawing, theme)
             case Stack():
-                figure = draw_stack(plot.drawing)
+                figure = draw_stack(plot.drawing, theme)
         out = io.StringIO()
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        about = {"Date": None, "Creator": None, "Title": plot.title}
+        figure.savefig(out, format="svg", metadata={**about, "Description": plot.description})
     return out.getvalue()
 
 
@@ -73,7 +94,7 @@ def bare(axes: Axes) -> None:
     axes.margins(0)
 
 
-def draw_bars(what: Bars) -> Figure:
+def draw_bars(what: Bars, theme: Theme) -> Figure:
     """Groups from top to bottom, each with its name above its bars."""
     heights = [HEAD + BAR * len(group.bars) + GAP for group in what.groups]
     figure = canvas(sum(heights))
@@ -84,37 +105,39 @@ def draw_bars(what: Bars) -> Figure:
     axes.set_ylim(sum(heights), 0)
     top = 0.0
     for group, height in zip(what.groups, heights, strict=True):
-        draw_group(axes, group, top)
+        draw_group(axes, group, top, theme)
         top += height
     return figure
 
 
-def draw_group(axes: Axes, group: BarGroup, top: float) -> None:
+def draw_group(axes: Axes, group: BarGroup, top: float, theme: Theme) -> None:
     right = axes.get_xlim()[1]
     axes.text(0, top + HEAD - 5, group.name, weight="bold", va="baseline")
     axes.text(right, top + HEAD - 5, group.verdict, ha="right", va="baseline")
     for index, bar in enumerate(group.bars):
         middle = top + HEAD + BAR * (index + 0.5)
-        axes.barh(middle, bar.share, BAR - 2, color=FILLS.get(bar.config, FAINT), linewidth=0)
+        color = theme.fill.get(bar.config, theme.page["faint"])
+        axes.barh(middle, bar.share, BAR - 2, color=color, linewidth=0)
         end = bar.share
         if bar.config == compare.SWATHE and group.goal is not None:
-            axes.vlines(group.goal, middle - BAR / 2, middle + BAR / 2, color=INK, linewidth=2)
+            low, high = middle - BAR / 2, middle + BAR / 2
+            axes.vlines(group.goal, low, high, color=theme.page["ink"], linewidth=2)
             end = max(end, group.goal) if group.goal < end + right * LABEL / 2 else end
         text = f"{compare.config_name(bar.config)} {bar.label}"
         axes.text(end + right * 0.014, middle, text, va="center_baseline")
 
 
-def draw_lines(what: Lines) -> Figure:
+def draw_lines(what: Lines, theme: Theme) -> Figure:
     figure = canvas(230)
     axes = figure.add_axes((0.13, 0.17, 0.84, 0.7))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.grid(axis="y", color=theme.page["grid"], linewidth=0.8)
     axes.set_axisbelow(True)
     for curve in what.curves:
         many = len(curve.points) > 20
         axes.plot(
             [x for x, _ in curve.points], [y for _, y in curve.points],
-            color=STROKES.get(curve.config, FAINT), linewidth=2,
+            color=theme.stroke.get(curve.config, theme.page["faint"]), linewidth=2,
             linestyle=DASHES.get(curve.config, "-."),
             marker="" if many else MARKERS.get(curve.config, "d"), markersize=5,
             label=compare.config_name(curve.config),
@@ -156,7 +179,7 @@ def set_axes(axes: Axes, what: Lines) -> None:
         axes.xaxis.set_major_formatter(plain)
 
 
-def draw_stack(what: Stack) -> Figure:
+def draw_stack(what: Stack, theme: Theme) -> Figure:
     """Columns at the left, each layer's number in it; at the right what the numbers are."""
     line = 17
     height = max(260, 40 + line * len(what.layers))
@@ -171,7 +194,7 @@ def draw_stack(what: Stack) -> Figure:
     for index, (name, total) in enumerate(zip(what.columns, totals, strict=True)):
         left = index * (wide + apart)
         draw_column(
-            axes, [layer.values[index] for layer in what.layers], left, wide, height - 22, by
+            axes, [layer.values[index] for layer in what.layers], left, wide, height - 22, by, theme
         )
         axes.text(
             left + wide / 2, height - 8, name.removeprefix("stock "), ha="center", va="baseline"
@@ -179,19 +202,21 @@ def draw_stack(what: Stack) -> Figure:
         axes.text(
             left + wide / 2, height - 26 - total * by, f"{total:,.0f}", ha="center", weight="bold"
         )
-    draw_names(axes, what, len(totals) * (wide + apart) + 6, line)
+    draw_names(axes, what, len(totals) * (wide + apart) + 6, line, theme)
     return figure
 
 
 def draw_column(
-    axes: Axes, values: Sequence[float], left: float, wide: float, bottom: float, by: float
-) -> None:
+    axes: Axes, values: Sequence[float], left: float, wide: float, bottom: float, by: float,
+    theme: Theme,
+) -> None:  # fmt: skip
     """From the bottom: the dearest function first."""
     for number, value in enumerate(values, 1):
         tall = value * by
         axes.bar(
             left, -tall, wide, bottom, align="edge",
-            color=LAYERS[(number - 1) % len(LAYERS)], edgecolor=PAPER, linewidth=1,
+            color=theme.layers[(number - 1) % len(theme.layers)],
+            edgecolor=theme.page["paper"], linewidth=1,
         )  # fmt: skip
         if tall >= 11:
             name = str(number) if number < len(values) else "rest"
@@ -199,13 +224,13 @@ def draw_column(
         bottom -= tall
 
 
-def draw_names(axes: Axes, what: Stack, left: float, line: float) -> None:
+def draw_names(axes: Axes, what: Stack, left: float, line: float, theme: Theme) -> None:
     """The key, in the order of the layers: the topmost first."""
     count = len(what.layers)
     for number, layer in enumerate(what.layers, 1):
         middle = 28 + line * (count - number)
         axes.bar(left, -10, 10, middle + 5, align="edge",
-                 color=LAYERS[(number - 1) % len(LAYERS)], linewidth=0)  # fmt: skip
+                 color=theme.layers[(number - 1) % len(theme.layers)], linewidth=0)  # fmt: skip
         text = f"{number} {layer.name}" if number < count else layer.name
         short = text if len(text) <= 31 else f"{text[:30]}…"
         axes.text(left + 16, middle, short, va="center_baseline")

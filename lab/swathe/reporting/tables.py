@@ -4,13 +4,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from swathe.base.table import Cell, Column, Table, Tone, make
+from swathe.measure import compare
 from swathe.measure.calltree import Counts
-from swathe.reporting import compare
-from swathe.reporting.blocks import Cell, Column, Layer, Table, Tone
-from swathe.reporting.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
-from swathe.reporting.figures import TOTAL, UNMAP_PATH, WRITING, Profile
+from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.figures import TOTAL, UNMAP_PATH, WRITING, Profile
+from swathe.reporting.blocks import Layer
 
-PAGES = "pages"
 TOP = 10
 SHOWN = 16
 TONES = {GoalVerdict.MET: Tone.GOOD, GoalVerdict.MISSED: Tone.BAD}
@@ -24,19 +24,18 @@ EVENT_NAMES = {
 DAGGER = "†"
 
 
-def comparison(what: str, found: Sequence[Line], first: str = "case") -> Table:
+def comparison(what: str, found: Sequence[Line]) -> Table:
     """Stock, newest and swathe with change, goal, verdict and spread."""
     configs = columns(found)
-    measured = [line.value(config) for line in found for config in configs]
-    by, unit = compare.scale(measured, found[0].unit)
-    has_goals = any(line.wanted() is not None for line in found)
-    heads = [Column(first, numeric=False), *(Column(compare.config_name(c)) for c in configs)]
+    by, unit = compare.scale(found)
+    goals = any(line.wanted() is not None for line in found)
+    heads: list[Column | str] = ["case", *(Column(compare.config_name(c)) for c in configs)]
     heads.append(Column("change"))
-    if has_goals:
-        heads += [Column("goal"), Column("verdict", numeric=False)]
+    if goals:
+        heads += [Column("goal"), "verdict"]
     heads.append(Column("spread"))
-    body = tuple(comparison_row(line, configs, by, has_goals) for line in found)
-    return Table(f"{what}, {unit}", tuple(heads), body)
+    body = (comparison_row(line, configs, by, goals) for line in found)
+    return make(f"{what}, {unit}", heads, body)
 
 
 def columns(found: Sequence[Line]) -> list[str]:
@@ -48,18 +47,16 @@ def columns(found: Sequence[Line]) -> list[str]:
 
 
 def comparison_row(
-    line: Line, configs: Sequence[str], by: float, has_goals: bool
-) -> tuple[Cell, ...]:
-    cells = [Cell(compare.case_name(line.case))]
-    cells += [value_cell(line, config, by) for config in configs]
-    cells.append(Cell(compare.percent(line.change())))
-    if has_goals:
+    line: Line, configs: Sequence[str], by: float, goals: bool
+) -> Iterator[Cell | str]:
+    yield compare.case_name(line.case)
+    yield from (value_cell(line, config, by) for config in configs)
+    yield compare.percent(line.change())
+    if goals:
         wanted = compare.number(line.wanted(), by)
-        verdict = line.verdict()
-        cells.append(Cell(f"≤ {wanted}" if wanted else ""))
-        cells.append(Cell(compare.verdict_text(line), TONES.get(verdict, Tone.QUIET)))
-    cells.append(Cell(compare.spread_text(line.spread()), Tone.QUIET))
-    return tuple(cells)
+        yield f"≤ {wanted}" if wanted else ""
+        yield Cell(compare.verdict_text(line), TONES.get(line.verdict(), Tone.QUIET))
+    yield Cell(compare.spread_text(line.spread()), Tone.QUIET)
 
 
 def value_cell(line: Line, config: str, by: float) -> Cell:
@@ -77,32 +74,18 @@ def switched_off(found: Sequence[Line]) -> Table | None:
     there = [line for line in found if PRISTINE in line.rows and STOCK in line.rows]
     if not there:
         return None
-    by, unit = compare.scale(
-        [row.value for line in there for row in line.rows.values()], there[0].unit
-    )
-    heads = (
-        Column("case", numeric=False),
-        Column("pristine"),
-        Column("switched off"),
-        Column("change"),
-    )
-    body = tuple(
+    by, unit = compare.scale(there)
+    body = (
         (
-            Cell(compare.case_name(line.case)),
-            Cell(compare.number(line.value(PRISTINE), by)),
-            Cell(compare.number(line.value(STOCK), by)),
-            Cell(compare.percent(line.change(STOCK, PRISTINE), 2)),
+            compare.case_name(line.case),
+            *(compare.number(line.value(config), by) for config in (PRISTINE, STOCK)),
+            compare.percent(line.change(STOCK, PRISTINE), 2),
         )
         for line in there
     )
-    return Table(f"Stock (switched off) beside a kernel of the untouched tree, {unit}", heads, body)
-
-
-def per_page(found: Sequence[Line], case: str, config: str, metric: str) -> float | None:
-    """A metric of one case divided by the pages it handled."""
-    values = {line.metric: line.value(config) for line in found if line.case == case}
-    value, pages = values.get(metric), values.get(PAGES)
-    return value / pages if value is not None and pages else None
+    heads = map(Column, ("pristine", "switched off", "change"))
+    title = f"Stock (switched off) beside a kernel of the untouched tree, {unit}"
+    return make(title, ["case", *heads], body)
 
 
 def each(value: float | None) -> str:
@@ -114,46 +97,36 @@ def each(value: float | None) -> str:
     return f"{value:,.1f}" if value >= 100 else f"{value:.3f}"
 
 
-def events(found: Sequence[Line], main: str) -> Table | None:
+def events(found: Sequence[Line]) -> Table | None:
     """Atomics, invalidations and interrupts per page, a line for each case and config."""
     metrics = [name for name in compare.EVENTS if any(line.metric == name for line in found)]
     if not metrics:
         return None
-    by_key = {(line.case, line.metric): line for line in found}
     body = []
-    for case in dict.fromkeys(line.case for line in found if line.metric in metrics):
-        of_case = [by_key[case, name] for name in metrics if (case, name) in by_key]
-        for config in compare.configs_in(of_case):
-            values = [line.value(config) for line in of_case]
-            if all(value is None for value in values):
-                continue
-            cells = [Cell(f"{compare.case_name(case)}, {compare.config_name(config)}")]
-            cells.append(Cell(each(per_page(found, case, config, main))))
-            for name in metrics:
-                line = by_key.get((case, name))
-                cells.append(Cell(each(line.value(config) if line else None)))
-            body.append(tuple(cells))
-    heads = [Column("case", numeric=False), Column("instructions")]
-    heads += [Column(EVENT_NAMES[name]) for name in metrics]
-    return Table("Events per page", tuple(heads), tuple(body))
+    for name, case in compare.by_case(found).items():
+        of_case = [case[metric] for metric in metrics if metric in case]
+        for config in compare.configs_in(of_case) if of_case else ():
+            if any(line.value(config) is not None for line in of_case):
+                lines = (case.get(metric) for metric in metrics)
+                values = (line.value(config) if line else None for line in lines)
+                cells = map(each, (compare.per_page(case, config), *values))
+                body.append((f"{compare.case_name(name)}, {compare.config_name(config)}", *cells))
+    heads = map(Column, ("instructions", *(EVENT_NAMES[name] for name in metrics)))
+    return make("Events per page", ("case", *heads), body)
 
 
 def others(found: Sequence[Line]) -> Table:
     """Whatever else was counted, as it was printed."""
     configs = compare.configs_in(found)
-    heads = [Column(name, numeric=False) for name in ("case", "metric")]
-    heads += [Column(compare.config_name(config)) for config in configs]
-    heads.append(Column("unit", numeric=False))
-    body = tuple(
-        (
-            Cell(compare.case_name(line.case)),
-            Cell(line.metric),
-            *(Cell(compare.number(line.value(config))) for config in configs),
-            Cell(line.unit, Tone.QUIET),
-        )
-        for line in found
-    )
-    return Table("Checks and counters", tuple(heads), body)
+    heads = (Column(compare.config_name(config)) for config in configs)
+    body = (others_row(line, configs) for line in found)
+    return make("Checks and counters", ["case", "metric", *heads, "unit"], body)
+
+
+def others_row(line: Line, configs: Sequence[str]) -> Iterator[Cell | str]:
+    yield from (compare.case_name(line.case), line.metric)
+    yield from (compare.number(line.value(config)) for config in configs)
+    yield Cell(line.unit, Tone.QUIET)
 
 
 @dataclass(frozen=True)
@@ -195,15 +168,15 @@ def rest(found: Costs, top: int) -> Layer:
 def profile_table(profile: Profile) -> Table:
     """Cost per page and share of the whole, function by function."""
     found = costs(profile)
-    heads = [Column("function", numeric=False)]
+    heads: list[Column | str] = ["function"]
     for config in found.configs:
         heads += [Column(compare.config_name(config)), Column("share")]
     heads.append(Column("change"))
     layers = [*found.layers[:SHOWN], rest(found, SHOWN), Layer("all", found.total)]
     layers += groups(profile, found)
-    body = tuple(profile_row(index, layer, found) for index, layer in enumerate(layers, 1))
+    body = (profile_row(index, layer, found) for index, layer in enumerate(layers, 1))
     title = f"{profile.bench} {compare.case_name(profile.case)}, instructions per page"
-    return Table(title, tuple(heads), body)
+    return make(title, heads, body)
 
 
 def groups(profile: Profile, found: Costs) -> list[Layer]:
@@ -219,17 +192,14 @@ def groups(profile: Profile, found: Costs) -> list[Layer]:
     return made
 
 
-def profile_row(index: int, layer: Layer, found: Costs) -> tuple[Cell, ...]:
-    numbered = index <= min(TOP, len(found.layers))
-    name = f"{index}. `{layer.name}`" if numbered else layer.name
-    if TOP < index <= min(SHOWN, len(found.layers)):
-        name = f"`{layer.name}`"
-    cells = [Cell(name)]
+def profile_row(index: int, layer: Layer, found: Costs) -> Iterator[Cell | str]:
+    functions = len(found.layers)
+    name = f"`{layer.name}`" if index <= min(SHOWN, functions) else layer.name
+    yield f"{index}. {name}" if index <= min(TOP, functions) else name
     for number, total in zip(layer.values, found.total, strict=True):
-        cells.append(Cell(f"{number:,.1f}"))
-        cells.append(Cell(f"{100 * number / total:.2f} %" if total else "", Tone.QUIET))
-    cells.append(Cell(difference(layer, found)))
-    return tuple(cells)
+        yield f"{number:,.1f}"
+        yield Cell(f"{100 * number / total:.2f} %" if total else "", Tone.QUIET)
+    yield difference(layer, found)
 
 
 KINDS = {
@@ -249,12 +219,10 @@ def profile_events(profile: Profile) -> Table:
         for key, part in PARTS.items():
             counts = one.total() if key == TOTAL else one.groups.get(key)
             if counts is not None and counts != Counts():
-                cells = [Cell(f"{compare.config_name(config)}, {part}")]
-                cells += [Cell(each(getattr(counts, kind) / one.pages)) for kind in KINDS]
-                body.append(tuple(cells))
-    heads = (Column("part", numeric=False), *map(Column, KINDS.values()))
+                of_part = (each(getattr(counts, kind) / one.pages) for kind in KINDS)
+                body.append((f"{compare.config_name(config)}, {part}", *of_part))
     title = f"{profile.bench} {compare.case_name(profile.case)}, events per page in the profile"
-    return Table(title, heads, tuple(body))
+    return make(title, ("part", *map(Column, KINDS.values())), body)
 
 
 def branches(profile: Profile) -> Iterator[tuple[str, tuple[str, ...]]]:

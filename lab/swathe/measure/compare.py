@@ -21,6 +21,7 @@ NAMES = {
 EVENTS = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
 MINUS = "\N{MINUS SIGN}"
 MILLION = 1_000_000
+PAGES = "pages"
 
 
 class GoalVerdict(Enum):
@@ -91,6 +92,20 @@ def lines(rows: Iterable[Row], goals: Sequence[Goal]) -> list[Line]:
     return [Line(*key, configs, wanted.get(key[:3])) for key, configs in found.items()]
 
 
+def by_case(found: Iterable[Line]) -> dict[str, dict[str, Line]]:
+    """Each case's lines by metric."""
+    cases: dict[str, dict[str, Line]] = {}
+    for line in found:
+        cases.setdefault(line.case, {})[line.metric] = line
+    return cases
+
+
+def per_page(case: Mapping[str, Line], config: str, metric: str = MAIN_METRIC) -> float | None:
+    """A metric of one case divided by the pages it handled."""
+    value, pages = (case[name].value(config) if name in case else None for name in (metric, PAGES))
+    return value / pages if value is not None and pages else None
+
+
 def configs_in(found: Iterable[Line]) -> list[str]:
     """The columns that these lines need: ours always, and whatever else was measured."""
     seen = {config for line in found for config in line.rows} | {STOCK, SWATHE}
@@ -101,12 +116,13 @@ def config_name(config: str) -> str:
     return NAMES.get(config, config)
 
 
-def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
-    """By what to divide a table's values, and the unit they then have."""
-    largest = max((abs(value) for value in values if value is not None), default=0)
-    if unit == MAIN_METRIC and largest >= MILLION:
+def scale(found: Iterable[Line]) -> tuple[float, str]:
+    """By what to divide the values of a table or plot, and the unit they then have."""
+    found = list(found)
+    largest = max((abs(row.value) for line in found for row in line.rows.values()), default=0)
+    if found[0].unit == MAIN_METRIC and largest >= MILLION:
         return MILLION, "million instructions"
-    return 1, unit
+    return 1, found[0].unit
 
 
 def number(value: float | None, by: float = 1) -> str:
@@ -128,6 +144,13 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
     if float(text.removesuffix(" %")) == 0:
         return text
     return f"{MINUS if fraction < 0 else '+'}{text}"
+
+
+def met(found: Iterable[Line]) -> tuple[int, int]:
+    """How many goals are met, and how many were measured."""
+    verdicts = [line.verdict() for line in found]
+    good = verdicts.count(GoalVerdict.MET)
+    return good, good + verdicts.count(GoalVerdict.MISSED)
 
 
 def spread_text(fraction: float | None) -> str:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from swathe.measure import commands
 from swathe.measure.benches import BENCHES
 from swathe.measure.calltree import Counts
-from swathe.measure.rows import Row
-from swathe.reporting import commands
+from swathe.measure.rows import Row, Series
 
 SWITCHED = ("stock", "swathe")
 TOTAL = "total"
@@ -31,26 +31,13 @@ class Malformed(ValueError):
 
 
 @dataclass(frozen=True)
-class RecordedSeries:
-    """One curve: how something grew while a case ran."""
-
-    bench: str
-    case: str
-    config: str
-    series: str
-    points: tuple[tuple[float, float], ...]
-    x_unit: str = ""
-    y_unit: str = ""
-
-
-@dataclass(frozen=True)
 class Run:
     """What one call of "./swathe bench" wrote."""
 
     source: str
     environment: Mapping[str, str]
     rows: tuple[Row, ...]
-    series: tuple[RecordedSeries, ...] = ()
+    series: tuple[Series, ...] = ()
     skipped: tuple[str, ...] = ()
 
     @property
@@ -92,7 +79,7 @@ class Figures:
 
     runs: tuple[Run, ...] = ()
     rows: tuple[Row, ...] = ()
-    series: tuple[RecordedSeries, ...] = ()
+    series: tuple[Series, ...] = ()
     profiles: tuple[Profile, ...] = ()
     origins: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -215,11 +202,11 @@ def choose(runs: Sequence[Run]) -> dict[tuple[str, str, str], int]:
     return chosen
 
 
-def newest_series(runs: Sequence[Run]) -> tuple[RecordedSeries, ...]:
+def newest_series(runs: Sequence[Run]) -> tuple[Series, ...]:
     """All curves of a case from the newest run that has any."""
-    found: dict[tuple[str, str, str], list[RecordedSeries]] = {}
+    found: dict[tuple[str, str, str], list[Series]] = {}
     for run in runs:
-        here: dict[tuple[str, str, str], list[RecordedSeries]] = {}
+        here: dict[tuple[str, str, str], list[Series]] = {}
         for one in run.series:
             here.setdefault((one.bench, one.case, one.series), []).append(one)
         found = {**here, **found}

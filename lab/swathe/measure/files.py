@@ -7,8 +7,8 @@ from pathlib import Path
 
 from swathe.base import results, ui
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.reporting import figures
-from swathe.reporting.figures import Figures, Malformed, Profile, Run
+from swathe.measure import figures
+from swathe.measure.figures import Figures, Malformed, Profile, Run
 
 KEPT = ("bench-*.json", "profile-*.json")
 # Verdicts of tests lie beside the figures.

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The chosen figures as one file of docs/results: only what the report shows."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from swathe.measure import commands
+from swathe.measure.calltree import Counts
+from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, plain
+
+# Functions below this share of every config's instructions are recorded as one.
+NEGLIGIBLE = 0.001
+REST = "(the rest)"
+
+
+def anonymous(figures: Figures) -> Figures:
+    """The same, without the paths of the machine that measured."""
+
+    def hide(environment: Mapping[str, str]) -> dict[str, str]:
+        about = dict(environment)
+        if "command" in about:
+            about["command"] = commands.anonymous(about["command"])
+        return about
+
+    return replace(
+        figures,
+        runs=tuple(replace(one, environment=hide(one.environment)) for one in figures.runs),
+        profiles=tuple(replace(one, environment=hide(one.environment)) for one in figures.profiles),
+    )
+
+
+def text(figures: Figures) -> str:
+    """Only what the report shows, a row a line."""
+    runs = [run_json(figures, index) for index in range(len(figures.runs))]
+    data = {"runs": runs, "profiles": [profile_json(each) for each in figures.profiles]}
+    return indented(data) + "\n"
+
+
+def indented(data: object, depth: int = 3) -> str:
+    """JSON whose upper levels have a line an entry, and whose lower ones are a line each."""
+    if not depth or not isinstance(data, dict | list) or not data:
+        return json.dumps(data)
+    if isinstance(data, dict):
+        entries = [
+            f"{json.dumps(key)}: {indented(value, depth - 1)}" for key, value in data.items()
+        ]
+        return "{\n" + ",\n".join(entries) + "\n}"
+    return "[\n" + ",\n".join(indented(value, depth) for value in data) + "\n]"
+
+
+def run_json(figures: Figures, index: int) -> dict[str, Any]:
+    """One run, as far as it was chosen."""
+    run = figures.runs[index]
+    rows = [
+        asdict(replace(row, case=plain(row.case)))
+        for row in run.rows
+        if figures.origins.get((row.bench, row.case, row.config)) == index
+    ]
+    series = [
+        asdict(replace(one, case=plain(one.case))) for one in run.series if one in figures.series
+    ]
+    return {**origin(run), "rows": rows, "series": series, "skipped": list(run.skipped)}
+
+
+def origin(one: Run | Profile) -> dict[str, Any]:
+    return {"source": one.source, "environment": dict(one.environment)}
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """One profile; what hardly counts is added up."""
+    small = negligible(profile.configs.values())
+    configs = {name: config_json(config, small) for name, config in profile.configs.items()}
+    return {
+        "bench": profile.bench,
+        "case": plain(profile.case),
+        **origin(profile),
+        "configs": configs,
+    }
+
+
+def negligible(configs: Iterable[ProfileConfig]) -> set[str]:
+    """Functions that are too cheap to be named in any of the configs."""
+    found: dict[str, bool] = {}
+    for config in configs:
+        least = NEGLIGIBLE * config.total().instructions
+        for name, counts in config.functions.items():
+            found[name] = found.get(name, True) and counts.instructions < least
+    return {name for name, small in found.items() if small}
+
+
+def config_json(config: ProfileConfig, small: set[str]) -> dict[str, Any]:
+    named = {name: asdict(each) for name, each in config.functions.items() if name not in small}
+    rest = [each for name, each in config.functions.items() if name in small]
+    if rest:
+        named[REST] = asdict(sum(rest, Counts()))
+    groups = {name: asdict(each) for name, each in config.groups.items()}
+    made = {"pages": config.pages, "functions": named, **groups}
+    return made | ({"tree": config.tree} if config.tree else {})
