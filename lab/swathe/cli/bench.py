@@ -2,7 +2,7 @@
 """Measure reclaim in exact instruction counts, stock and swathe.
 
 Each boot runs a case with mm/unmap switched off (stock) and on (swathe) in
-turn: one warm-up run each, then as many measured runs as --repeat says. QEMU
+turn: after one warm-up run, as many measured runs as --repeat says. QEMU
 executes one instruction per nanosecond of guest time, so a run gives the same
 figure however busy the host is. On first use, the kernel is fetched and built.
 
