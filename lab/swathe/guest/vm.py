@@ -119,7 +119,7 @@ def release(text: str) -> tuple[int, int]:
 
 
 def patches_code_safely(text: str, cpus: int) -> bool:
-    """Whether this QEMU survives code patching in a guest with so many CPUs.
+    """Whether this QEMU survives code patching in a guest with this many CPUs.
 
     Before 8.1, a CPU that translates code while another CPU patches it may run the old bytes:
     the guest then oopses on a temporary int3 that is already gone (deba78709ae8).

@@ -113,7 +113,7 @@ BENCHES = (
     ),
     Bench(
         "multifault",
-        "page faults: by 1 and 8 threads, beside a zapping thread, one fault per 2 MiB",
+        "page faults: by 1 and 8 threads, with a zapping thread, one fault per 2 MiB",
         ("1", "8", "zapped", "sparse", "sparse-kept"),
         "making threads; clearing pages is included",
         clears=True,
