@@ -33,7 +33,7 @@ def test_it_runs_anywhere_and_says_where_it_is(capsys: pytest.CaptureFixture[str
 
 def test_without_proof_there_is_nothing_yet(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["field"]) == 2
-    assert "does not exist yet" in capsys.readouterr().err
+    assert "is not implemented" in capsys.readouterr().err
 
 
 def test_a_kernel_without_swathe_is_status_3(program: Path) -> None:

@@ -50,7 +50,7 @@ def test_run_of_a_missing_program() -> None:
 
 def test_off_needs_a_switch(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["run", "--off", "1", "--pristine", "/bin/busybox"]) == 2
-    assert "nothing to switch off" in capsys.readouterr().err
+    assert "has no switch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

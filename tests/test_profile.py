@@ -146,7 +146,7 @@ def test_an_unfinished_region_does_not_count() -> None:
 
 
 def test_a_foreign_line_is_an_error() -> None:
-    with pytest.raises(CheckFailed, match="none of its own"):
+    with pytest.raises(CheckFailed, match="has an unknown line"):
         calltree.parse(["region 0", "warning: something", "end"])
 
 
@@ -180,7 +180,7 @@ def test_a_process_may_not_be_alone() -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_every_run_has_one_region(count: int) -> None:
-    with pytest.raises(VmLost, match=f"{count} marked stretches were seen in 2 runs"):
+    with pytest.raises(VmLost, match=f"saw {count} marked regions in 2 runs"):
         functions.pair(REPORTS, regions_of(*[1000] * count), False)
 
 

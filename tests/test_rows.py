@@ -122,7 +122,7 @@ def test_sizes_are_cases_of_their_own() -> None:
 
 def test_a_bench_without_sizes_says_which_have_them() -> None:
     (choice,) = benches.choose(["multifault:1"])
-    with pytest.raises(UsageError, match="multifault takes no --mib: those that do are lazyfree"):
+    with pytest.raises(UsageError, match="multifault takes no --mib: the benches that do are "):
         choice.sized((256,))
 
 

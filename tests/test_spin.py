@@ -77,12 +77,12 @@ def test_with_all_rules_nothing_may_be_found_and_nothing_left_out(text: str, sai
     ("rule", "text", "said"),
     [
         (SCAN, LOUD, ""),
-        (SCAN, STUCK, "something else: invalid end state"),
-        (SCAN, QUIET, "nobody misses it: 2809915 states"),
+        (SCAN, STUCK, "another error: invalid end state"),
+        (SCAN, QUIET, "no error without the rule in 2809915 states"),
         (SCAN, SHALLOW, "cut short"),
         (SCAN, "", "did not end"),
         (ORDER, STUCK, ""),
-        (ORDER, LOUD, "something else"),
+        (ORDER, LOUD, "another error"),
     ],
 )
 def test_without_a_rule_what_it_prevents_must_be_found(
@@ -98,7 +98,7 @@ def test_what_no_search_reached_is_a_failure() -> None:
     lost = spin.SearchOutcome(incomplete="it did not end")
     assert spin.never_reached([first, second, lost]) == "b"
     assert spin.never_reached([first, spin.SearchOutcome()]) == ""
-    assert spin.never_reached([lost]) == "no search was made"
+    assert spin.never_reached([lost]) == "no search was completed"
 
 
 def test_names_and_verdicts() -> None:

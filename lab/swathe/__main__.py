@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line: a table of subcommands, and failures turned into one sentence."""
+"""The command line: the table of subcommands, and errors printed as one sentence."""
 
 import argparse
 import errno
@@ -12,35 +12,36 @@ from swathe.base import ui
 from swathe.base.errors import SwatheError
 
 COMMANDS = {
-    "bench": "measure reclaim, stock beside swathe, in exact instruction counts",
+    "bench": "measure reclaim in exact instruction counts, stock and swathe",
     "profile": "show what each kernel function costs in a bench",
-    "report": "write one page of what was measured: tables, plots, environment",
+    "report": "write a report of measured figures: tables, plots, environment",
     "test": "check the lab, the hooks and the kernel",
-    "stress": "everything at once: stressors, random operations, faults, power cuts",
-    "powercut": "cut a guest's power, and look what is on its disk",
+    "stress": "run memory stressors, random operations, faults and power cuts",
+    "powercut": "cut a guest's power, then check the files on its disk",
     "build": "fetch, hook and build a kernel",
     "run": "boot that kernel and run a static program of yours in it",
-    "field": "make a program that proves on a real machine what a guest cannot",
-    "apply": "put overlay and hooks into a kernel tree of your own",
+    "field": "build a test program for real machines",
+    "apply": "add Swathe to a kernel source tree of your own",
 }
 
 STATUSES = """\
 exit status: 0 done; 1 a check failed; 2 wrong usage; 3 this machine lacks
-something, which is named; 4 the virtual machine was lost or timed out
+something, which the message names; 4 the guest crashed or timed out
 """
 
 EPILOG = f"""\
 Begin with "./swathe bench": it fetches Linux, builds it, boots it and prints
-a table. Everything generated is kept below build/ and not made twice.
+a table. Everything generated is kept below build/ and reused.
 
 {STATUSES}"""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line; each command adds its own part."""
+    """Return the parser; each subcommand adds its own arguments."""
     top = argparse.ArgumentParser(
         prog="swathe",
-        description="Swathe: Linux cuts page-table entries a whole run at a time.",
+        description="Swathe makes Linux unmap runs of page-table entries at once. This lab "
+        "builds,\nboots, tests and measures it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -60,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def sentence(error: SwatheError | OSError) -> tuple[str, int]:
-    """What to say about a foreseen failure, and the exit status."""
+    """Return the message for an expected error, and the exit status."""
     if isinstance(error, SwatheError):
         return str(error), error.status
     where = f": {error.filename}" if error.filename else ""
@@ -70,7 +71,7 @@ def sentence(error: SwatheError | OSError) -> tuple[str, int]:
 
 
 def terminated(number: int, _frame: object) -> None:
-    """Being told to end is no reason to leave a guest or half a file behind."""
+    """Turn SIGTERM into SystemExit, so that guests are killed and temporary files removed."""
     sys.exit(128 + number)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What everything else stands on: paths, processes, errors, what people see."""
+"""Helpers for all other packages: paths, processes, errors, terminal output."""

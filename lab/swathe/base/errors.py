@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Failures that were foreseen. Each class is one exit status; the text is one sentence."""
+"""Expected failures. Each class stands for one exit status; the message is one sentence."""
 
 
 class SwatheError(Exception):
-    """A foreseen failure: the top level prints it and exits with its status."""
+    """An expected failure: main() prints the message and exits with the status."""
 
     status = 1
 
 
 class CheckFailed(SwatheError):
-    """What was asked was done, and the answer is no."""
+    """The requested check was done, and it failed."""
 
     status = 1
 
@@ -21,12 +21,12 @@ class UsageError(SwatheError):
 
 
 class EnvironmentLacks(SwatheError):
-    """This machine lacks something; the sentence says what to do about it."""
+    """This machine lacks something; the message says what to do about it."""
 
     status = 3
 
 
 class VmLost(SwatheError):
-    """The guest died or hung: there is no verdict, neither good nor bad."""
+    """The guest crashed or hung, and gave no verdict."""
 
     status = 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Do several long things side by side, as many as fit; the first that fails ends the others."""
+"""Run long tasks in parallel, as memory and processors allow; the first failure stops the rest."""
 
 import os
 import threading
@@ -17,7 +17,10 @@ POLL = 0.2
 
 @dataclass(frozen=True)
 class Task(Generic[T]):
-    """Something that ends soon after the event is set. cost orders tasks; memory is in bytes."""
+    """A function that returns soon after the event is set.
+
+    Tasks with a higher cost start first; memory is in bytes.
+    """
 
     run: Callable[[threading.Event], T]
     cost: float = 1
@@ -26,7 +29,7 @@ class Task(Generic[T]):
 
 @dataclass
 class Crew(Generic[T]):
-    """Tasks that run, and those that wait for their turn."""
+    """The running and the waiting tasks, their results and failures."""
 
     limit: int
     memory: int
@@ -37,21 +40,21 @@ class Crew(Generic[T]):
     failures: list[BaseException] = field(default_factory=list)
 
     def fits(self, task: Task[T]) -> bool:
-        """A task that is alone always does."""
+        """Whether the task may start now; it always may if no other task runs."""
         used = sum(other.memory for other in self.running.values())
         return not self.running or (
             len(self.running) < self.limit and used + task.memory <= self.memory
         )
 
     def start(self, pool: ThreadPoolExecutor) -> None:
-        """Start what fits, in order of cost."""
+        """Start the waiting tasks that fit, in order of cost."""
         for entry in list(self.waiting):
             if self.fits(entry[1]):
                 self.waiting.remove(entry)
                 self.running[pool.submit(self.work, *entry)] = entry[1]
 
     def work(self, index: int, task: Task[T]) -> None:
-        """One task in its thread. What the others say once they are stopped is not kept."""
+        """Run one task in its thread, and record its result or failure."""
         try:
             self.results[index] = task.run(self.stop)
         except BaseException as error:
@@ -59,7 +62,7 @@ class Crew(Generic[T]):
             self.stop.set()
 
     def attend(self, pool: ThreadPoolExecutor) -> None:
-        """Until all is done, or something failed."""
+        """Start tasks until all are done or one has failed."""
         while (self.running or self.waiting) and not self.stop.is_set():
             self.start(pool)
             done, _ = wait(self.running, timeout=POLL, return_when=FIRST_COMPLETED)
@@ -70,7 +73,7 @@ class Crew(Generic[T]):
         with ThreadPoolExecutor(max_workers=self.limit) as pool:
             try:
                 self.attend(pool)
-            finally:  # the pool waits for its threads, whatever ended this
+            finally:  # the pool joins its threads also after an exception
                 self.stop.set()
         if self.failures:
             raise self.failures[0]
@@ -78,7 +81,7 @@ class Crew(Generic[T]):
 
 
 def available_memory() -> int:
-    """Bytes that programs can have without swapping."""
+    """Return the bytes that programs can allocate without swapping."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -86,15 +89,15 @@ def available_memory() -> int:
 
 
 def run(tasks: Sequence[Task[T]], limit: int) -> list[T]:
-    """The results, in the order of the tasks; the longest begin first."""
+    """Run the tasks, the longest first, and return the results in the order of the tasks."""
     order = sorted(enumerate(tasks), key=lambda entry: -entry[1].cost)
     return Crew(limit, available_memory(), order).go()
 
 
 def each(work: Callable[[A], T], items: Iterable[A], memory: int = 0) -> list[T]:
-    """What work() makes of each item, as many at a time as there are processors.
+    """Call work() for each item, one call per processor at a time, and return the results.
 
-    It cannot be ended early: for what ends soon by itself.
+    Calls cannot be stopped early, so work() must be short.
     """
     tasks = [Task(partial(ignore_stop, work, item), memory=memory) for item in items]
     return run(tasks, processors())

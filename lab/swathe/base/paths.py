@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where things are. Everything generated is below build/."""
+"""Paths of the repository. All generated files are below build/."""
 
 import contextlib
 import fcntl
@@ -38,7 +38,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
-    """Write only what differs, so that make rebuilds only what must be."""
+    """Write the file only if its content differs, so that make does not rebuild needlessly."""
     if path.is_file() and path.read_bytes() == data:
         return False
     write_atomically(path, data, mode)
@@ -47,21 +47,21 @@ def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
 
 @contextlib.contextmanager
 def locked(name: str) -> Iterator[None]:
-    """One swathe at a time works on the thing called name."""
+    """Hold the lock called name: other swathe processes that want it wait."""
     path = BUILD / "lock" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another swathe that works on {name}", file=sys.stderr)
+            print(f"waiting for another swathe process that uses {name}", file=sys.stderr)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 @contextlib.contextmanager
 def scratch(prefix: str) -> Iterator[Path]:
-    """A temporary directory below build/, on the same file system as what it becomes."""
+    """Make a temporary directory below build/: files can be renamed from there into build/."""
     parent = BUILD / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
     sweep(parent)
@@ -70,7 +70,7 @@ def scratch(prefix: str) -> Iterator[Path]:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what processes left behind that were killed; the name tells whose it was."""
+    """Remove the directories of killed processes; a directory's name holds the process ID."""
     for path in parent.iterdir():
         owner = path.name.split(".")[1] if path.name.count(".") >= 2 else ""
         if owner.isdigit() and not Path("/proc", owner).exists():

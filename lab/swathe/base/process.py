@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run other programs: always as a list, with a time limit, and echoed."""
+"""Run other programs: arguments are a list, every call is echoed and logged."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ NO_SPACE = "No space left on device"
 
 @dataclass(frozen=True)
 class Done:
-    """How a program ended, and all it printed."""
+    """A program's exit status and all its output."""
 
     status: int
     output: str
@@ -31,7 +31,7 @@ class Done:
 
 
 def echo(argv: Sequence[str]) -> None:
-    """The whole command to the log, its beginning to the screen."""
+    """Write the whole command to the log, and its beginning to stderr."""
     line = shlex.join(argv)
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("a") as log:
@@ -41,8 +41,8 @@ def echo(argv: Sequence[str]) -> None:
 
 
 def missing(program: str) -> EnvironmentLacks:
-    """The error for a program that is not installed."""
-    return EnvironmentLacks(f"{program} is not installed; ./swathe installs it when run as root")
+    """Return the error for a program that is not installed."""
+    return EnvironmentLacks(f"{program} is not installed: run ./swathe as root to install it")
 
 
 def run(
@@ -54,9 +54,9 @@ def run(
     quiet: bool = False,
     stdout: IO[bytes] | None = None,
 ) -> Done:
-    """Run to the end and return status and output; never raises for a status.
+    """Run a program to its end; a nonzero exit status raises nothing.
 
-    With stdout, that file gets what the program prints, and output is its stderr.
+    If stdout is a file, the program's stdout goes there, and Done.output is its stderr.
     """
     if not quiet:
         echo(argv)
@@ -80,7 +80,7 @@ def run(
 
 
 def check(argv: Sequence[str], what: str, *, timeout: float = 600, cwd: Path | None = None) -> str:
-    """Run what must succeed; the error says what was being done and its last line."""
+    """Run a program that must succeed; the error holds what and the program's last line."""
     done = run(argv, timeout=timeout, cwd=cwd)
     if done.ok:
         return done.output
@@ -90,7 +90,7 @@ def check(argv: Sequence[str], what: str, *, timeout: float = 600, cwd: Path | N
 
 
 def last_line(text: str) -> str:
-    """The last line that says something."""
+    """Return the last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
 
@@ -98,7 +98,7 @@ def last_line(text: str) -> str:
 def stream(
     argv: Sequence[str], log: Path, on_line: Callable[[str], None], env: Mapping[str, str]
 ) -> int:
-    """Run a long program: every line goes to the log and to on_line as it comes."""
+    """Run a long program; pass each line of its output to the log and to on_line at once."""
     echo(argv)
     log.parent.mkdir(parents=True, exist_ok=True)
     with (

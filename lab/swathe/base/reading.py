@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read TOML and JSON into types: what is wrong with a file is said in one sentence.
+"""Read TOML and JSON into types; errors in a file become one sentence.
 
-A msgspec.Struct with forbid_unknown_fields refuses keys that it does not have: a misspelt one
-would do nothing.
+Each msgspec.Struct sets forbid_unknown_fields, so that a misspelt key is an error.
 """
 
 import tomllib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where results are, and how they are written: JSON for programs, Markdown for people.
+"""Write results: JSON for programs, Markdown for people.
 
-All are below build/results; those that are to stay are in docs/results as well.
+All results go to build/results; recorded ones go to docs/results as well.
 """
 
 import json
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def stamped(kind: str) -> str:
-    """A name that no other run's result has."""
+    """Return a name that is unique to this run."""
     return f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
@@ -32,7 +32,7 @@ def write_json(path: Path, data: object) -> Path:
 
 
 def write_both(home: Path, name: str, data: object, text: str) -> Path:
-    """NAME.json and NAME.md; the latter's path."""
+    """Write NAME.json and NAME.md; return the path of NAME.md."""
     write_json(home / f"{name}.json", data)
     write_atomically(home / f"{name}.md", text.encode())
     return home / f"{name}.md"
@@ -41,9 +41,10 @@ def write_both(home: Path, name: str, data: object, text: str) -> Path:
 def record(
     name: str, keep: bool, kind: type[T], make: Callable[[T | None], tuple[T, str]]
 ) -> list[Path]:
-    """Bring a result up to date, with keep also where it stays; the paths of the Markdown.
+    """Update a result in build/results, with keep also in docs/results.
 
-    make() gets what was recorded there before, or None, and returns data and text.
+    make() gets the data recorded there before, or None, and returns data and text.
+    The paths of the Markdown files are returned.
     """
     written = []
     for home in (HERE, KEPT) if keep else (HERE,):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What people see: results on stdout, progress and remarks on stderr."""
+"""Terminal output: results on stdout, progress and remarks on stderr."""
 
 import contextlib
 import sys
@@ -15,29 +15,29 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-WIDE = 130  # of a table that no terminal shows
+WIDE = 130  # columns, if stdout is not a terminal
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False)
 
 
 def note(text: str) -> None:
-    """One line about what is being done."""
+    """Print a line about what is being done."""
     err.print(text, markup=False, soft_wrap=True)
 
 
 def remark(text: str) -> None:
-    """One line that may be skipped: a command, a log's path."""
+    """Print a line of minor interest: a command, a log's path."""
     err.print(text, style="dim", markup=False, soft_wrap=True)
 
 
 def result(text: str = "") -> None:
-    """One line of the answer itself, unstyled: scripts read it."""
+    """Print a line of the result, unstyled: scripts read it."""
     print(text, flush=True)
 
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress display with elapsed time; a plain pipe sees nothing of it."""
+    """Show a progress bar with elapsed time; nothing is written to a pipe."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A test's name and verdict, and how many of them there are of each."""
+"""A test's name and verdict, and the counts of each verdict."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A kernel that is broken in one way, and the program that is to notice.
+"""Boot a kernel that is broken in one way, and run the program that must notice.
 
-It has noticed when it says what is wrong, or when a check of the kernel's own ends the
-machine while it runs; the guest is stopped then.
+The program has noticed if it reports an error, or if one of the kernel's own checks
+panics while it runs. The guest is then stopped.
 """
 
 import re
@@ -21,13 +21,13 @@ KUNIT = "kunit"
 MINUTES = 2.0
 BOOT_LIMIT = 120
 RACES = f"export TABLES_SECONDS={60 * MINUTES / 2:.0f}"
-# What a program prints about the first thing that is wrong.
+# A program's line about the first error it finds.
 SIGN = re.compile(r"# (process \d+, operation .*|the kernel's log has .*)$|\s*(not ok .*)$")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is booted: name says in which way it is broken, boot how, if not by building."""
+    """The kernel to boot: name is how it is broken, boot the parameters that break it, if any."""
 
     built: build.BuiltKernel
     name: str
@@ -37,7 +37,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Finding:
-    """How a broken kernel fared."""
+    """What the program found in a broken kernel."""
 
     way: str
     by: str
@@ -47,8 +47,8 @@ class Finding:
 
 
 class Watch(sections.Reader):
-    """Hears the guest; it is to end when the program has said what is wrong,
-    or when something ends all guests.
+    """Reads the guest's output. The guest must stop when the program has reported an error, or
+    when all guests are stopped.
     """
 
     def __init__(self, all_end: threading.Event) -> None:
@@ -69,7 +69,7 @@ class Watch(sections.Reader):
             self.sign = self.sign or match[1] or match[2]
 
     def is_set(self) -> bool:
-        """What vm.boot() asks: is this to end?"""
+        """Whether vm.boot() must stop the guest."""
         return bool(self.sign) or self.all_end.is_set()
 
     @property
@@ -78,7 +78,7 @@ class Watch(sections.Reader):
 
 
 def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
-    """One program with its arguments, or all of KUnit."""
+    """Return a job that runs one program with its arguments, or all KUnit suites."""
     if by == KUNIT:
         return session.job(selftests.guest_lines(True, ()), {})
     program = by.split()[0]
@@ -87,13 +87,13 @@ def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
 
 
 def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event) -> Finding:
-    """Boot, and wait until the program has said something or its time is over."""
+    """Boot, and wait until the program has reported an error or has ended."""
     limit = BOOT_LIMIT + 60 * MINUTES * 2
     machine = vm.checking(kernel.built, kernel.cpus, limit, kernel.boot)
     watch, lost = Watch(stop), ""
     heard = session.run(machine, work, f"broken-{kernel.name}", watch, watch)
     if heard.lost:
-        lost = str(heard.lost).split("; its console")[0]  # whose path is nobody else's
+        lost = str(heard.lost).split("; its console")[0]  # without the log's path
         watch.heard = time.monotonic()
     finding = conclude(kernel.name, by, watch, lost)
     ui.note(f"  {kernel.name}: {finding.said} ({by}, {finding.seconds:.0f} s)")
@@ -101,7 +101,9 @@ def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event)
 
 
 def conclude(way: str, by: str, watch: Watch, lost: str) -> Finding:
-    """What was printed, or what ended the machine; one where nothing ran shows nothing."""
+    """Return what the program printed, or what ended the guest. A guest that ran nothing
+    has found nothing.
+    """
     seconds = watch.seconds
     reports = watch.sections
     if watch.sign:
@@ -118,7 +120,7 @@ def record(
     built: build.BuiltKernel, cpus: int, name: str, title: str, about: tuple[str, str],
     findings: Iterable[Finding],
 ) -> None:  # fmt: skip
-    """Keep what was found, and by whom."""
+    """Record what was found, and by which program."""
     rows = tuple((f.way, f.by, f"{f.seconds:.0f}", f.said) for f in findings)
     where = environment.look(built, cpus, vm.Machine.memory)
     header = (*about, "seconds", "what it said")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compile mm/unmap, and the stock files that hooks change, in one configuration.
+"""Compile mm/unmap, and the stock files that hooks change, in one configuration at W=1.
 
-What counts is a warning, at W=1, in a file of ours or in a function that a hook changes.
-Warnings elsewhere are stock's own; they are counted, and no more.
+A warning in a file of ours, or in a function that a hook changes, is a failure.
+Warnings elsewhere are stock's own and are ignored.
 """
 
 import lzma
@@ -22,27 +22,27 @@ from swathe.kernel.source import Source
 
 DEBIAN = "debian:"
 TABLES = "CONFIG_UNMAP_TABLES"
-# Debugging information takes time and changes no warning; -Werror would end at stock's.
+# Debug info takes time and changes no warning; -Werror would stop at stock's own warnings.
 ALWAYS = ("CONFIG_DEBUG_INFO_NONE=y", "# CONFIG_WERROR is not set")
 OURS = ("mm/unmap/", "include/linux/unmap.h")
 OWN_DIRECTORY = "mm/unmap/"
 RENAMED = "stock_"
 CLEAN = ".swathe-clean"
-# The hook that renames the function cannot change the comment before it.
+# A hook that renames a function leaves the kernel-doc comment before it unchanged.
 KNOWN = re.compile(r"expecting prototype for (\w+)\(\)\. Prototype was for stock_\1\(\) instead")
-# Also of kernel-doc, Kconfig ("file:12:warning: ...") and objtool ("file.o: warning: ...").
+# Also matches kernel-doc, Kconfig ("file:12:warning: ...") and objtool ("file.o: warning: ...").
 COMPLAINT = re.compile(
     r"^(?P<path>[^\s:]+)(?::\d+(?P<column>:\d+)?)?: ?(?:warning|error|fatal error): ?(?P<said>.*)$"
 )
 FUNCTION = re.compile(r"^(?P<path>[^\s:]+): (?:In function '(?P<name>\w+)'|At top level)")
 NAMED = re.compile(r"'(?:[\w *]*[ *])?(\w+)|(\w+)\(\)")
-# kbuild resets LC_ALL: the compiler's quotes are those of the user's language.
+# kbuild resets LC_ALL, so the compiler would quote in the style of the user's locale.
 QUOTES = str.maketrans("‘’", "''")
 CONDITION = re.compile(r"\$\((CONFIG_\w+)\)")
 
 
 class Cross(Struct, frozen=True, forbid_unknown_fields=True):
-    """How kernels are compiled for an architecture."""
+    """How kernels are cross-compiled for an architecture."""
 
     make: tuple[str, ...]
     packages: tuple[str, ...]
@@ -56,7 +56,7 @@ class Cross(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Compilation:
-    """One configuration to compile in; tables: with them, without them, or as it comes."""
+    """A configuration to compile; tables is CONFIG_UNMAP_TABLES, None leaves its default."""
 
     name: str
     cross: Cross
@@ -74,10 +74,10 @@ class Compilation:
         return f"{self.name}-no-tables" if self.tables is False else self.name
 
     def fragment(self) -> str:
-        """What is asked for besides what it begins with."""
+        """The options to set in addition to the starting configuration."""
         lines = list(ALWAYS)
         if self.tables is not None:
-            # It has a prompt for experts only; those who can build it without are such.
+            # The option has a prompt only with CONFIG_EXPERT.
             lines += ["CONFIG_EXPERT=y", config_line(TABLES, self.tables)]
         ours = [] if config_line("CONFIG_UNMAP", False) in self.options else ["CONFIG_UNMAP=y"]
         return "\n".join([*lines, *ours, *self.options, ""])
@@ -88,7 +88,7 @@ def config_line(name: str, on: bool) -> str:
 
 
 def debian_file(name: str, architecture: str, found: Source, kernel: str) -> bytes:
-    """One of the distribution's own configuration files, fetched once for a kernel."""
+    """Return one of Debian's configuration files; the package is downloaded once per kernel."""
     kept = BUILD / "cache" / "configs" / found.key / name
     with locked("configs"):
         if not kept.is_file():
@@ -99,7 +99,7 @@ def debian_file(name: str, architecture: str, found: Source, kernel: str) -> byt
 
 
 def fetch_debian(package: str, architecture: str, kernel: str, home: Path) -> None:
-    """Unpack all configurations of the package."""
+    """Download the package and unpack all its configurations."""
     with scratch("configs") as directory:
         native = process.run(["dpkg", "--print-architecture"], quiet=True).output.strip()
         if architecture == native:
@@ -113,7 +113,7 @@ def fetch_debian(package: str, architecture: str, kernel: str, home: Path) -> No
 
 
 def begin(job: Compilation, make: Sequence[str], out: Path, found: Source, kernel: str) -> None:
-    """out/.config as the configuration begins."""
+    """Write the starting configuration to out/.config."""
     if job.start.startswith(DEBIAN):
         name = job.start.removeprefix(DEBIAN)
         write_atomically(out / ".config", debian_file(name, job.cross.debian, found, kernel))
@@ -124,7 +124,7 @@ def begin(job: Compilation, make: Sequence[str], out: Path, found: Source, kerne
 def configure(
     job: Compilation, make: Sequence[str], tree: Path, out: Path, found: Source, kernel: str
 ) -> None:
-    """Make out/.config unless it is up to date; requests that are not met are named."""
+    """Make out/.config unless it is up to date; raise if it lacks a requested option."""
     fragment = out / f"{job.directory}.config"
     out.mkdir(parents=True, exist_ok=True)
     done = out / ".swathe-config"
@@ -139,7 +139,7 @@ def configure(
 
 
 def configured(path: str, makefile: str, options: Mapping[str, str]) -> bool:
-    """Whether a file of mm/ is compiled at all; makefile is mm/Makefile."""
+    """Whether this configuration compiles a file of mm/; makefile is mm/Makefile."""
     name = Path(path).with_suffix(".o").name
     for line in makefile.replace("\\\n", " ").splitlines():
         if name in line.partition("=")[2].split() and (found := CONDITION.search(line)):
@@ -150,7 +150,7 @@ def configured(path: str, makefile: str, options: Mapping[str, str]) -> bool:
 def targets(
     job: Compilation, hooks: Sequence[Hook], makefile: str, options: Mapping[str, str]
 ) -> list[str]:
-    """What make is asked for: hooked files that this configuration has, and ours."""
+    """Return make's targets: the hooked files that this configuration compiles, and ours."""
     sources = [path for path in by_file(list(hooks)) if path.endswith(".c")]
     objects = [
         str(Path(path).with_suffix(".o"))
@@ -161,7 +161,7 @@ def targets(
 
 
 def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
-    """The warnings about what is ours, each once."""
+    """Return the warnings about our code, without duplicates."""
     changed = {path: {name for hook in chosen for name in hook.functions}
                for path, chosen in by_file(list(hooks)).items()}  # fmt: skip
     ours: dict[str, None] = {}
@@ -171,7 +171,7 @@ def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
             inside[match["path"]] = match["name"] or ""
         elif (match := COMPLAINT.match(line)) and not KNOWN.search(line):
             path = match["path"]
-            # Only the compiler tells columns, and in which function it is.
+            # Only the compiler prints columns, and names the function.
             names = [inside.get(path, "") if match["column"] else "", *named(match["said"])]
             if path.startswith(OURS) or concerns(names, changed.get(source_of(path))):
                 ours[line] = None
@@ -179,24 +179,24 @@ def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
 
 
 def named(said: str) -> list[str]:
-    """The names that a warning's text is about."""
+    """Return the names in a warning's text."""
     return [quoted or called for quoted, called in NAMED.findall(said)]
 
 
 def source_of(path: str) -> str:
-    """objtool names objects."""
+    """Return the source file's path; objtool names the object file."""
     return f"{path[:-2]}.c" if path.endswith(".o") else path
 
 
 def concerns(names: Iterable[str], hooked: set[str] | None) -> bool:
-    """Whether a warning that names these, in a stock file, is about what a hook did there."""
+    """Whether a warning with these names in a stock file is about code that a hook changed."""
     return hooked is not None and any(n in hooked or n.startswith(RENAMED) for n in names)
 
 
 def compile_in(
     job: Compilation, tree: Path, found: Source, kernel: str, hooks: Sequence[Hook]
 ) -> list[str]:
-    """Bring one configuration's objects up to date; the warnings about what is ours."""
+    """Compile one configuration; return the warnings about our code."""
     apt.need(job.cross.packages)
     out = BUILD / "out" / f"{found.key}-compiled-{job.directory}"
     make = ["make", "-C", str(tree), f"O={out}", f"-j{parallel.processors()}", *job.cross.make]
@@ -208,7 +208,11 @@ def compile_in(
 
 
 def make_objects(make: Sequence[str], tree: Path, out: Path, hooks: Sequence[Hook]) -> list[str]:
-    """Run make. A warning is said once, when a file is compiled: until there is none, all are."""
+    """Run make; return the warnings about our code.
+
+    The compiler warns only when it compiles a file, so all files are recompiled until there
+    are no warnings.
+    """
     clean, log = out / CLEAN, BUILD / "log" / f"{out.name}.log"
     if not clean.is_file():
         for path in (out / "mm").rglob("*.o"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""swathe-proof, the program that is for real machines: all of field/, linked statically."""
+"""Compile swathe-proof, the test program for real machines: all of field/, linked statically."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ PROOF = BUILD / "field" / "swathe-proof"
 
 
 def compile_proof(target: Arch) -> Path:
-    """The static program, from all of field/."""
+    """Compile all of field/ into the static program."""
     first = SOURCES / "proof.c"
     rest = sorted(path for path in SOURCES.glob("proof_*.c"))
     return compiler.compile_program(
@@ -21,6 +21,6 @@ def compile_proof(target: Arch) -> Path:
 
 
 def install(target: Arch) -> Path:
-    """Where people find it."""
+    """Copy the program to the directory where users find it; return its path."""
     write_atomically(PROOF, compile_proof(target).read_bytes(), 0o755)
     return PROOF

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Does swathe-proof find what it is for? In guests: kernels broken on purpose, and one that is not.
+"""Test swathe-proof in guests: it must find each mutant, and nothing in a correct kernel.
 
-A guest has no caches of upper page tables, so that a missing flush of those (table_flush)
-cannot be found here; what would be seen of it is done by the program itself (--spoil).
+QEMU has no page-walk cache, so swathe-proof cannot find a missing flush of upper page tables
+(table_flush) in a guest. Instead, the program itself fakes the effect (--spoil).
 """
 
 import re
@@ -20,19 +20,19 @@ from swathe.kernel import build
 
 PART = "field"
 SECONDS = 10
-# What is broken is looked for until it is found.
+# A run with a mutant ends as soon as the program finds the error.
 PATIENCE = 120
 BOOT_LIMIT = 300
 WRONG = re.compile(r"^verdict: WRONG \((.*?)\): (.*)$", re.MULTILINE)
 QUIET = "verdict: nothing was wrong"
 MUTANTS = "/sys/module/unmap/parameters/mutants"
-# The kernel's own checks are not to end the machine before the program has seen anything.
+# The kernel's own checks must not panic before the program has found the error.
 BOOT = "panic_on_warn=0"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run: how the kernel is broken, or what the program does wrong; who is to find it."""
+    """One run: the mutant or the faked error, and the checks that may find it."""
 
     name: str
     finders: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def spoiled(what: str, finder: str) -> Trial:
 MEMORY = ("anonymous", "tmpfs", "disk", "walk")
 PRIVATE = ("anonymous", "walk")
 LOG = "the kernel's log"
-# Each a guest: what damages no more than the program's own data can be done in one.
+# The trials of each guest. Mutants that damage only the program's own data share a guest.
 GUESTS = (
     (
         Trial("none"),
@@ -66,15 +66,15 @@ GUESTS = (
         broken("redirty", "anonymous"),
     ),
     (broken("flush", *MEMORY),),
-    # Files with pages that nobody finds any more end this machine before anything is printed.
+    # Private memory only: lost file pages panic the kernel before the program prints anything.
     (Trial("table_full", (*PRIVATE, LOG), mutant="table_full", teams=",".join(PRIVATE)),),
 )
-# Somebody has to fill a table again while it is given back: that is held open.
+# A thread must refill a table while the kernel frees it: this delay widens the race window.
 WINDOWS = {"table_full": 1000}
 
 
 def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
-    """As many guests side by side as there are processors."""
+    """Run all trials, one guest per processor at a time."""
     built = build.build(kernel)
     program = field_program.compile_proof(built.target)
     ui.note(f"swathe-proof in Linux {built.version} ({kernel.flavor}), seed {seed}")
@@ -97,7 +97,7 @@ def attempt(
     cpus: int,
     stop: threading.Event,
 ) -> list[Test]:
-    """One boot, and what the program said in each run."""
+    """Boot once, and judge the program's output in each run."""
     limit = BOOT_LIMIT + 2 * sum(trial.seconds for trial in trials)
     machine = vm.checking(built, cpus, limit, BOOT)
     heard = session.run(machine, job(program, trials, seed), f"field-{trials[0].name}", stop=stop)
@@ -117,7 +117,7 @@ def job(program: Path, trials: Sequence[Trial], seed: int) -> initramfs.Job:
 
 
 def guest_lines(trial: Trial, seed: int) -> list[str]:
-    """The kernel is broken while the program runs, and mended again."""
+    """Return shell lines that switch the mutant on, run the program, and switch it off."""
     call = f"swathe-proof --seconds {trial.seconds} --seed {seed} --dir /mnt"
     call += f" --spoil {trial.spoil}" if trial.spoil else ""
     call += f" --teams {trial.teams}" if trial.teams else ""
@@ -131,8 +131,8 @@ def guest_lines(trial: Trial, seed: int) -> list[str]:
 
 
 def judge(trial: Trial, section: Section | None, lost: str) -> Test:
-    """What is wrong must be found in the right place, and nothing else; a broken kernel may
-    die of it afterwards.
+    """The program must find the error with the right check, and no other error; a broken
+    kernel may crash afterwards.
     """
     found = WRONG.search(section.text) if section else None
     ended = section is not None and section.status is not None

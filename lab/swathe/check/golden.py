@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Golden tests of the hooks: what each rule makes of a small C file, and what it refuses."""
+"""Golden tests of the hooks: each rule must change one small C file, and refuse another."""
 
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch
@@ -23,15 +23,16 @@ def judge(name: str, complaint: str) -> Test:
 
 
 def complete_series() -> Test:
-    """Every rule is in the series, and every entry of the series has its rule."""
+    """Check that every rule is in the series, and that every entry has its rule."""
     rules = {path.stem for path in HOOKS.glob("*.cocci")}
     named = {hook.name for hook in hooks.load()}
     odd = ", ".join(sorted(rules ^ named))
-    return judge("series is complete", f"only in one of series and *.cocci: {odd}" if odd else "")
+    complaint = f"not both in hooks/series and as *.cocci: {odd}" if odd else ""
+    return judge("series is complete", complaint)
 
 
 def patched(hook: Hook, text: str) -> tuple[str, str]:
-    """What becomes of this text, and what the hook's entry in the series has against it."""
+    """Return the patched text, and how the change differs from the hook's entry in the series."""
     with scratch("golden") as stage:
         target = stage / "test.c"
         target.write_text(text)
@@ -48,7 +49,7 @@ def sample(hook: Hook, ending: str) -> str:
 
 
 def becomes(hook: Hook) -> Test:
-    """NAME.c becomes NAME.res, to the letter, and as the series says."""
+    """Check that NAME.c becomes exactly NAME.res, with the changes that the series declares."""
     text, complaint = patched(hook, sample(hook, "c"))
     if not complaint and text != sample(hook, "res"):
         complaint = f"the result is not tests/{hook.name}.res"
@@ -56,12 +57,14 @@ def becomes(hook: Hook) -> Test:
 
 
 def refuses(hook: Hook) -> Test:
-    """NAME.refuse.c must not be accepted."""
+    """Check that the hook refuses NAME.refuse.c."""
     _, complaint = patched(hook, sample(hook, "refuse.c"))
-    return judge(f"{hook.name} refuses", "" if complaint else "it accepts what it must refuse")
+    return judge(
+        f"{hook.name} refuses", "" if complaint else "it accepts the file that it must refuse"
+    )
 
 
 def not_twice(hook: Hook) -> Test:
-    """What was patched is not patched again."""
+    """Check that the hook refuses a file that it has already changed."""
     _, complaint = patched(hook, sample(hook, "res"))
     return judge(f"{hook.name} not twice", "" if complaint else "it applies a second time")

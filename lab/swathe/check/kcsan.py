@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What KCSAN said on a guest's console: data races, and in whose code.
+"""Read KCSAN's data races from a guest's console, and attribute them to mm/unmap or stock.
 
-Stock memory management has known races, by the dozen when every plain access counts
-(CONFIG_KCSAN_STRICT). So a race is a failure if one of its two accesses is made by mm/unmap
-itself. The others are counted and named, those made below a function of mm/unmap apart.
+Stock memory management has known races, dozens of them with CONFIG_KCSAN_STRICT, which checks
+every plain access. So a race is a failure only if a function of mm/unmap makes one of its two
+accesses. The others are counted and listed; those in stock functions that mm/unmap had called
+are listed separately.
 """
 
 import re
@@ -20,9 +21,9 @@ from swathe.guest.environment import Environment
 from swathe.kernel import build
 
 FLAVOR = "kcsan"
-# KCSAN's reports are to be counted, not to end the guest. It watches an address for 80 us; an
-# emulated processor takes some milliseconds for what others do in that time. So it watches
-# more rarely, and longer: else no other comes by.
+# KCSAN's reports must not panic the guest. By default it watches an address for 80 us: too
+# short for an emulated CPU, which needs milliseconds to reach the racing access. So it
+# watches longer, and less often.
 BOOT = "panic_on_warn=0 kcsan.udelay_task=3000 kcsan.skip_watch=40000"
 COUNTERS = Path("/sys/kernel/debug/kcsan")
 COUNTED = ("setup_watchpoints", "data_races")
@@ -36,7 +37,7 @@ RULE = "=" * 20
 
 @dataclass(frozen=True)
 class Race:
-    """One report. An access is what was done, and the functions it was done in, innermost first."""
+    """One report. An access is its kind and its call stack, innermost function first."""
 
     title: str
     accesses: tuple[tuple[str, tuple[str, ...]], ...]
@@ -67,7 +68,7 @@ class RaceReport:
 
     @property
     def below(self) -> tuple[Race, ...]:
-        """Made by a stock function that mm/unmap had called."""
+        """The races in stock functions that mm/unmap had called."""
         return tuple(
             race for race in self.races if race.below(self.names) and not race.by(self.names)
         )
@@ -78,7 +79,7 @@ class RaceReport:
 
 
 def parse(console: str) -> list[Race]:
-    """The reports, in order. Other messages may lie between their lines."""
+    """Parse the reports, in order. Other messages may be interleaved with their lines."""
     found: list[Race] = []
     title, accesses = "", list[tuple[str, list[str]]]()
 
@@ -105,7 +106,7 @@ def parse(console: str) -> list[Race]:
 
 
 def own_names(built: build.BuiltKernel) -> frozenset[str]:
-    """The functions that mm/unmap has in this kernel; its tests are not meant."""
+    """Return the functions of mm/unmap in this kernel, without its tests."""
     objects = sorted((built.out / "mm" / "unmap").glob("*.o"))
     if not objects:
         raise CheckFailed("mm/unmap was not built into this kernel")
@@ -114,16 +115,18 @@ def own_names(built: build.BuiltKernel) -> frozenset[str]:
 
 
 def counters(lines: Iterable[str]) -> dict[str, int]:
-    """What /sys/kernel/debug/kcsan counts."""
+    """Parse the counters of /sys/kernel/debug/kcsan."""
     words = [line.partition(": ") for line in lines]
     return {name: int(value) for name, _, value in words if value.lstrip("-").isdigit()}
 
 
 def judge(result: RaceReport) -> list[Test]:
-    """KCSAN must have looked, and must have seen nothing in mm/unmap."""
+    """KCSAN must have watched accesses, and must have found no race in mm/unmap."""
     looked = result.counters.get(COUNTED[0], 0) > 0
     verdict = Verdict.PASSED if looked else Verdict.FAILED
-    found = [Test("kcsan: it looked", verdict, f"{COUNTERS}: {result.counters or 'nothing'}")]
+    found = [
+        Test("kcsan: accesses were watched", verdict, f"{COUNTERS}: {result.counters or 'nothing'}")
+    ]
     for title, times in Counter(race.title for race in result.ours).items():
         found.append(Test(f"kcsan: {title}", Verdict.FAILED, f"{times} times"))
     ui.note(f"KCSAN: {summary(result)}")
@@ -139,7 +142,7 @@ def summary(result: RaceReport) -> str:
 
 
 def rows(races: Sequence[Race]) -> str:
-    """A table: each title, how often, and one example of where."""
+    """Return a table: each title, its number of races, and one example."""
     times = Counter(race.title for race in races)
     shown = {race.title: race for race in reversed(races)}
     found = []
@@ -154,7 +157,7 @@ def rows(races: Sequence[Race]) -> str:
 
 
 def written(result: RaceReport, ran: Sequence[str], where: str) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     lines = [
         results.SPDX, "# Data races (KCSAN)", "",
         f"{where}.", "", f"Ran: {', '.join(ran)}.", "", f"{summary(result)}.", "",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lab's own tests: pytest, and the tools that read its source."""
+"""The lab's own tests: pytest, and the tools that check its source."""
 
 import sys
 import xml.etree.ElementTree as ET
@@ -22,14 +22,14 @@ def run() -> list[Test]:
 
 
 def tool(name: str, argv: list[str]) -> Test:
-    """One tool over all of the lab: a test that passes or fails as a whole."""
+    """Run one tool over the whole lab, as one test."""
     done = process.run([sys.executable, "-m", *argv], cwd=ROOT, timeout=300)
     verdict = Verdict.PASSED if done.ok else Verdict.FAILED
     return Test(f"lab: {name}", verdict, "" if done.ok else process.last_line(done.output))
 
 
 def pytest() -> list[Test]:
-    """Every case of tests/, read from pytest's own report."""
+    """Run pytest, and read every test case from its report."""
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.unlink(missing_ok=True)
     argv = [sys.executable, "-m", "pytest", f"--junitxml={REPORT}"]
@@ -43,7 +43,7 @@ def pytest() -> list[Test]:
 
 
 def read_junit(path: Path) -> list[Test]:
-    """The test cases of a JUnit report."""
+    """Return the test cases of a JUnit report."""
     found = []
     for case in ET.parse(path).iter("testcase"):
         name = f"lab: {case.get('classname', '').removeprefix('tests.')}.{case.get('name')}"

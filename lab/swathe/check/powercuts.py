@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cut a guest's power, and look what is on its disk: see ./swathe powercut --help."""
+"""Cut a guest's power, then check its disk: see ./swathe powercut --help."""
 
 import random
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from swathe.kernel import build, compiler
 
 TIMEOUT = 900
 CUTS = 3
-# So many lines the guest gets to say before the cut.
+# The guest prints between EARLIEST and LATEST lines before the cut; the seed chooses how many.
 EARLIEST, LATEST = 30, 600
 LIST = "/synced"
 SHOWN_WRONG = 3
@@ -34,7 +34,7 @@ class PowercutRequest:
 
 @dataclass(frozen=True)
 class Cut:
-    """One cut: the guest's own seed, and the line at which its power goes."""
+    """One cut: the guest's own seed, and the number of lines after which QEMU is killed."""
 
     number: int
     seed: int
@@ -47,11 +47,11 @@ class Cut:
 
 
 class PowerCut(Exception):
-    """Ends the guest: whoever runs it kills QEMU on the way out."""
+    """Raised to end the guest: QEMU is killed when the exception leaves vm.running()."""
 
 
 class Told(sections.Reader):
-    """What the guest said: nothing after the line that is the last."""
+    """Reads the guest's output up to the line at which its power is cut."""
 
     def __init__(self, last: int) -> None:
         super().__init__(says=self.count)
@@ -67,7 +67,7 @@ class Told(sections.Reader):
 
     @property
     def evicted(self) -> int:
-        """How many entries went in runs between the first count and the last."""
+        """The number of entries evicted in runs between the first count and the last."""
         counts = [int(line[2:]) for line in self.lines if line.startswith("e ")]
         return counts[-1] - counts[0] if counts else 0
 
@@ -77,7 +77,7 @@ class Told(sections.Reader):
 
 
 def plan(seed: int, cuts: int, spoil: bool = False) -> list[Cut]:
-    """The same cuts for the same seed."""
+    """Plan the cuts; the same seed gives the same cuts."""
     rng = random.Random(seed)
     return [
         Cut(number, rng.randrange(1, 1 << 31), rng.randrange(EARLIEST, LATEST), spoil)
@@ -86,7 +86,7 @@ def plan(seed: int, cuts: int, spoil: bool = False) -> list[Cut]:
 
 
 def cut_all(request: PowercutRequest) -> list[Test]:
-    """Build, and do one cut after the other."""
+    """Build the kernel, and do one cut after another."""
     built = build.build(request.kernel)
     program = compile_guest(built)
     machine = vm.checking(built, request.cpus, request.timeout, request.boot)
@@ -112,7 +112,7 @@ def record(built: build.BuiltKernel, request: PowercutRequest, tests: list[Test]
 
 
 def compile_guest(built: build.BuiltKernel) -> Path:
-    """The guest's program, with the helpers of the system-call tests."""
+    """Compile the guest's program, with the helpers of the system-call tests."""
     shared = built.tree / SELFTESTS
     flags = ["-isystem", str(build.user_headers(built)), f"-I{shared}"]
     sources = [GUEST_POWERCUT, *sorted(shared.glob("unmap_*.c"))]
@@ -121,7 +121,7 @@ def compile_guest(built: build.BuiltKernel) -> Path:
 
 
 def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:
-    """Boot, kill, boot again with the same disk, and check it."""
+    """Boot, kill QEMU, boot again with the same disk, and check it."""
     with scratch("powercut") as home:
         disk = home / "disk.img"
         vm.make_disk(disk, machine.disk)
@@ -141,7 +141,7 @@ def job(program: Path, words: str, texts: Mapping[str, str] | None = None) -> in
 
 
 def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) -> str:
-    """Returns what went wrong: the guest must be alive and evicting when its power goes."""
+    """Return what went wrong: the guest must be alive and evicting when its power is cut."""
     work = job(program, f"{'spoil' if cut.spoil else 'write'} {cut.seed}")
     try:
         heard = session.run(machine, work, "powercut-write", told)
@@ -157,7 +157,7 @@ def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) ->
 
 
 def check_disk(machine: vm.Machine, program: Path, told: Told) -> str:
-    """Boot with the disk as it was left; returns what is missing on it."""
+    """Boot with the disk as the cut left it; return what is missing on it."""
     synced = "".join(f"{line}\n" for line in told.synced)
     heard = session.run(machine, job(program, f"check {LIST}", {LIST: synced}), "powercut-check")
     if heard.lost:
@@ -171,6 +171,6 @@ def check_disk(machine: vm.Machine, program: Path, told: Told) -> str:
 
 
 def repair(disk: Path) -> str:
-    """Have xfs_repair look at the file system; returns its complaint."""
+    """Check the file system with xfs_repair -n; return its error message."""
     done = process.run(["xfs_repair", "-n", "-f", str(disk)], timeout=120)
     return "" if done.ok else f"xfs_repair -n: {process.last_line(done.output)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rounds of guests under stress, and what came of each."""
+"""Run rounds of guests under stress, and record the outcome of each."""
 
 import itertools
 import random
@@ -19,9 +19,9 @@ from swathe.kernel import build
 KINDS = ("stressors", "memx", "tests", "powercut")
 CPUS = (2, 4, 1, 8)
 FAULT_TESTS = ("faults", "pressure", "poison", "races", "security")
-# How long one guest works: long enough to be worth its boot, short enough for all kinds to come.
+# Seconds of work per guest: long compared with its boot, short enough that all kinds get a turn.
 SECONDS = 60
-# Compiling and booting, on a host that has other things to do.
+# Allowance for booting and compiling on a busy host.
 GRACE = 1800
 
 
@@ -36,7 +36,7 @@ class StressRequest:
 
 @dataclass(frozen=True)
 class Step:
-    """One guest: what it does, on how many CPUs, with which seed of its own."""
+    """One guest: its kind of work, its CPUs, and its own seed."""
 
     kind: str
     cpus: int
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass
 class StepOutcome:
-    """What came of a step; an empty list of problems is good."""
+    """The outcome of a step; it is good if problems is empty."""
 
     step: Step
     seconds: float = 0
@@ -66,7 +66,7 @@ class StepOutcome:
 
 @dataclass(frozen=True)
 class StressKit:
-    """What all guests are made of."""
+    """The kernel and the programs that all guests use."""
 
     built: build.BuiltKernel
     programs: dict[str, Path]
@@ -74,7 +74,10 @@ class StressKit:
 
 
 def steps(request: StressRequest) -> Iterator[Step]:
-    """Without an end, the same for the same seed: every kind meets every number of CPUs."""
+    """Yield steps without end; the same seed gives the same steps.
+
+    Every kind of guest runs with every number of CPUs.
+    """
     rng = random.Random(request.seed)
     for number in itertools.count():
         kind = request.kinds[number % len(request.kinds)]
@@ -84,7 +87,7 @@ def steps(request: StressRequest) -> Iterator[Step]:
 
 
 def choose(kind: str, rng: random.Random) -> tuple[str, ...]:
-    """Which stressors, and which tests."""
+    """Choose the stressors or the tests of a step."""
     if kind == "stressors":
         return tuple(rng.sample(stressors.STRESSORS, stressors.TOGETHER))
     if kind == "tests":
@@ -94,7 +97,7 @@ def choose(kind: str, rng: random.Random) -> tuple[str, ...]:
 
 
 def run(request: StressRequest) -> list[StepOutcome]:
-    """Build, work, and keep what came of it, also if that ended early."""
+    """Build, run the rounds, and save the outcomes, also after an exception."""
     if "stressors" in request.kinds:
         stressors.need_stress_ng()
     built = build.build(request.kernel)
@@ -110,7 +113,7 @@ def run(request: StressRequest) -> list[StepOutcome]:
 
 
 def work(request: StressRequest, kit: StressKit, outcomes: list[StepOutcome]) -> None:
-    """Rounds until the time is over; a lost guest ends them."""
+    """Run rounds until the time is over or a guest is lost."""
     end = time.monotonic() + request.minutes * 60
     for step in steps(request):
         ui.note(f"{step}")
@@ -143,7 +146,7 @@ def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
 
 
 def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
-    """One guest to its end; its complaints go to the outcome, also if it is lost."""
+    """Run one guest; its kernel's error messages go to the outcome, also if it is lost."""
     machine = vm.checking(kit.built, step.cpus, SECONDS + GRACE, kit.boot)
     heard = session.run(machine, job(kit, step), "stress")
     outcome.reports += kernel_log.find(heard.console)
@@ -153,7 +156,7 @@ def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
 
 
 def job(kit: StressKit, step: Step) -> initramfs.Job:
-    """The guest's script, and the programs it calls."""
+    """Return the guest's script and the programs it calls."""
     if step.kind == "tests":
         lines = selftests.guest_lines(False, step.names)
         return session.job(lines, {f"/bin/{name}": kit.programs[name] for name in step.names})
@@ -168,7 +171,7 @@ def job(kit: StressKit, step: Step) -> initramfs.Job:
 
 
 def judge_tests(heard: Transcript, outcome: StepOutcome) -> None:
-    """Failed tests are problems; those that passed count, and so do the faults they injected."""
+    """Record failed tests as problems, and count passed tests and injected faults."""
     found = selftests.read_sections(heard.sections)
     outcome.problems += [
         f"{test.name} {test.detail}".strip() for test in found if test.verdict is Verdict.FAILED
@@ -187,7 +190,7 @@ def cut_power(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
 
 
 def rows(outcomes: list[StepOutcome]) -> list[tuple[str, ...]]:
-    """One row a step, and their sum."""
+    """Return one row per step, and a row of sums."""
     found = [
         (
             outcome.step.kind, str(outcome.step.cpus), f"{outcome.seconds:.0f}",
@@ -204,12 +207,12 @@ HEADER = ("what", "CPUs", "seconds", "operations", "faults injected", "failures"
 
 
 def summary(outcomes: list[StepOutcome]) -> str:
-    """The table as Markdown, which is also what people see."""
+    """Return the table as Markdown; it is also printed."""
     return table.markdown(table.of_text(HEADER, rows(outcomes)), table.as_it_is)
 
 
 def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
-    """Both forms below build/results, and into what was proved; the Markdown's path."""
+    """Save JSON and Markdown in build/results, and add to the proof; return the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
     data = {"seed": request.seed, "environment": about, "steps": outcomes}
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Break the kernel on purpose, in one way after the other, and see that each is found.
+"""Boot the kernel with each mutant of mutants/series, and check that a test finds it.
 
-The mutants are those of mutants/series, one boot for each, as many side by side as there are
-processors. memx looks for them, or the test that the series names. First of all memx must find
-nothing in a kernel that is not broken.
+Each mutant gets one boot; one guest per processor runs at a time. The test that the series
+names must find it. In a kernel without mutants, memx must find nothing.
 """
 
 from swathe.base import parallel, ui
@@ -24,7 +23,7 @@ def command(way: str, by: str, seed: int) -> str:
 
 
 def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
-    """One boot for each way, and one for none."""
+    """Boot once for each mutant, and once without one."""
     built = build.build(kernel)
     programs = selftests.compile_tests(built)
     ui.note(f"breaking Linux {built.version} ({kernel.flavor}), seed {seed}")
@@ -46,7 +45,7 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
 
 
 def judge(finding: Finding) -> Test:
-    """Broken must be found; in a kernel that is not, nothing may be, by a program that ran."""
+    """A mutant must be found; in a correct kernel the program must run and find nothing."""
     good = finding.said == "nothing" if finding.way == NONE else finding.found
     verdict = Verdict.PASSED if good else Verdict.FAILED
     return Test(f"seeded {finding.way}", verdict, finding.said)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""KUnit results and system-call tests, in as many guests as there are processors.
+"""Run KUnit and the system-call tests in one guest per processor.
 
-Each program runs in one of them, so that none has to wait for all others.
+The programs are distributed over the guests, so that they run in parallel.
 """
 
 import threading
@@ -21,22 +21,22 @@ from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
 
-# All suites of the kernel are read: ours, and memory management's own.
+# All KUnit suites in the kernel are read: ours, and memory management's own.
 KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
 TIME_LIMIT = 900
 SKIPPED = 4
-# Those that take more than half a minute, in seconds on a busy machine: only how evenly the
-# guests are used depends on it.
+# Seconds that the long programs take on a busy machine. They only affect how evenly the
+# programs are distributed over the guests.
 LONG = {
     "tables": 270, "faults": 200, "discard": 160, "filemap": 140, "swap": 130, "tables_thp": 120,
     "kept": 100, "pressure": 95, "readers": 70, "ends": 60, "memx": 50, "lazyfree": 45,
     "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
 }  # fmt: skip
 SHORT = 20
-# The variant that is without KASAN, so that it can be booted with five.
+# The variant without KASAN, so that it can boot with five-level page tables.
 FIVE_LEVELS = "five-levels"
-# The switch starts in the position that is not the default: the boot parameter must work.
+# unmap=n is not the default: the tests check that the boot parameter works.
 BOOT = f"unmap=n {vm.STEADY}"
 
 
@@ -56,7 +56,7 @@ class SelftestRequest:
 
     @property
     def words(self) -> str:
-        """For the kernel's command line."""
+        """The parameters for the kernel's command line."""
         usual = BOOT.split()
         if self.kernel.variant == FIVE_LEVELS:
             usual.remove(vm.FOUR_LEVELS)
@@ -64,7 +64,7 @@ class SelftestRequest:
 
 
 def names() -> list[str]:
-    """The system-call tests there are."""
+    """Return the names of the system-call tests."""
     found = (OVERLAY / SELFTESTS).glob("*.c")
     return sorted(path.stem for path in found if compiler.MAIN.search(path.read_text()))
 
@@ -77,7 +77,7 @@ def compile_tests(built: build.BuiltKernel) -> dict[str, Path]:
 
 
 def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
-    """The commands of the guest's script."""
+    """Return the commands of the guest's script."""
     lines = ["cd /"]  # discard.image unmounts /mnt
     if kunit:
         lines += [
@@ -90,7 +90,7 @@ def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
 
 
 def deal(request: SelftestRequest, hands: int) -> list[SelftestRequest]:
-    """What each guest is to do: every program once, the long ones dealt first; KUnit once."""
+    """Distribute the programs over the guests, the longest first; one guest reads KUnit."""
     shares: list[list[str]] = [[] for _ in range(hands)]
     load = [0] * hands
     for name in sorted(request.programs, key=lambda name: (-LONG.get(name, SHORT), name)):
@@ -105,10 +105,10 @@ def deal(request: SelftestRequest, hands: int) -> list[SelftestRequest]:
 
 
 def run(request: SelftestRequest) -> list[Test]:
-    """Build, boot, and read what was reported."""
+    """Build the kernel, boot the guests, and read their reports."""
     built = build.build(request.kernel)
     programs = compile_tests(built) if request.programs else {}
-    # Races are counted over one boot.
+    # KCSAN's races are counted in a single boot.
     hands = 1 if request.races else parallel.processors()
     shares = deal(request, hands)
     kind = " ".join(filter(None, (request.kernel.flavor, request.kernel.variant)))
@@ -130,7 +130,7 @@ def hear(
     programs: Mapping[str, Path],
     stop: threading.Event,
 ) -> Transcript:
-    """One guest, from its boot to its end."""
+    """Boot one guest, and return its transcript."""
     machine = vm.Machine(
         built, request.cpus, exact=False, boot=request.words, timeout=request.timeout
     )
@@ -146,9 +146,9 @@ def hear(
 
 
 def complaints(console: str, apart: bool = False) -> list[Test]:
-    """A failed test for each thing the kernel complained about, although it went on.
+    """Return a failed test for each error message of a kernel that went on running.
 
-    Data races are left out if they are judged apart.
+    apart: data races are left out, because they are judged separately.
     """
     return [
         Test("kernel log", Verdict.FAILED, line) for line in kernel_log.find(console)
@@ -157,7 +157,7 @@ def complaints(console: str, apart: bool = False) -> list[Test]:
 
 
 def read_races(heard: Transcript, request: SelftestRequest, built: build.BuiltKernel) -> list[Test]:
-    """What KCSAN saw, recorded and judged."""
+    """Record and judge the races that KCSAN found."""
     counted = [line for section in heard.of(kcsan.FLAVOR) for line in section.lines]
     result = kcsan.RaceReport(
         tuple(kcsan.parse(heard.console)), kcsan.counters(counted), kcsan.own_names(built)
@@ -169,7 +169,7 @@ def read_races(heard: Transcript, request: SelftestRequest, built: build.BuiltKe
 
 
 def tell() -> sections.Reader:
-    """Says which program has ended, and how long it took."""
+    """Return a reader that prints each program's name and duration when it ends."""
     began = 0.0
 
     def begins(_: sections.Words) -> None:
@@ -183,7 +183,7 @@ def tell() -> sections.Reader:
 
 
 def lost(error: VmLost, heard: Transcript) -> VmLost:
-    """The same error, after the tests that had ended by then."""
+    """Print the tests that had ended by then; return the error with the running program's name."""
     for test in read_sections(heard.sections):
         if test.verdict is not Verdict.SKIPPED:
             ui.result(f"{test.verdict.value} before the end: {test.name}")
@@ -192,7 +192,7 @@ def lost(error: VmLost, heard: Transcript) -> VmLost:
 
 
 def read_sections(reports: Iterable[Section]) -> list[Test]:
-    """The tests of every program that ended."""
+    """Return the tests of every program that ended."""
     found: list[Test] = []
     for section in reports:
         if section.status is not None and section.words != (kcsan.FLAVOR,):
@@ -201,7 +201,7 @@ def read_sections(reports: Iterable[Section]) -> list[Test]:
 
 
 def read(reports: Sequence[Section], request: SelftestRequest) -> list[Test]:
-    """All tests of a whole report; a part of which nothing is heard has failed."""
+    """Return all tests of a complete report; a requested part without results has failed."""
     found = read_sections(reports)
     suites = [section.words[1] for section in reports if section.words[0] == "kunit"]
     if request.kunit and not any(suite.startswith(OURS) for suite in suites):
@@ -210,7 +210,7 @@ def read(reports: Sequence[Section], request: SelftestRequest) -> list[Test]:
 
 
 def judge(section: Section) -> list[Test]:
-    """One program's tests: what it printed, and that its status agrees."""
+    """Return one program's tests; its exit status must agree with what it printed."""
     prefix = " ".join(section.words)
     if section.status == SKIPPED and not any("ok " in line for line in section.lines):
         return [Test(prefix, Verdict.SKIPPED, section.lines[-1] if section.lines else "")]

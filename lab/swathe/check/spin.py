@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Search all states of the model of how empty tables are freed (docs/model) with SPIN.
+"""Check the model of how empty page tables are freed (docs/model) with SPIN, in all states.
 
-With all rules in force no pair of actors may find an error. With a rule taken away a pair
-that needs it must, and it must be what the rule is there to prevent. What no pair ever
-reaches is a mistake of the model, too: nothing is proved about it.
+With all rules in force, no pair of actors may reach an error. Without a rule, a pair that needs
+it must reach the error that the rule prevents. A statement that no pair reaches is a mistake in
+the model, too: nothing is proved about it.
 """
 
 import re
@@ -19,31 +19,31 @@ from swathe.base.verdicts import Test, Verdict
 
 PART = "model"
 MODEL = ROOT / "docs" / "model" / "tables.pml"
-# In the order of their numbers in the model.
+# The actors, in the order of their numbers in the model.
 ACTORS = ("fault", "free", "gup", "evict", "collapse", "fork", "mremap", "collapse_file")
 PAIRS = tuple(combinations_with_replacement(ACTORS, 2))
 LIMIT = 600
 MEGABYTES = 3000
-# The depth of the search's stack, in steps, and its table of states, as a power of two.
+# The maximum search depth in steps, and the size of the hash table of states as a power of two.
 DEPTH, STATES = 10_000, 22
-# Half of the time would be the compiler's where the search ends at the first error.
+# A search that ends at the first error is short: optimising would double the total time.
 QUICK, THOROUGH = "-O0", "-O1"
 
 ERRORS = re.compile(r"errors: (\d+)$", re.MULTILINE)
 STORED = re.compile(r"^\s*(\d+) states, stored$", re.MULTILINE)
 SECONDS = re.compile(r"^pan: elapsed time (\S+) seconds$", re.MULTILINE)
 SAID = re.compile(r"^pan:\d+: (.*?)(?: \(at depth \d+\))?$", re.MULTILINE)
-# Without errors a search that was cut short shows nothing.
+# If an incomplete search finds no error, that proves nothing.
 CUT = re.compile(r"not completed|depth too small|MEMLIM bound|out of memory", re.IGNORECASE)
 PROCESS = re.compile(r"^unreached in proctype (\w+)$")
 STATEMENT = re.compile(r':(\d+), state (\d+), "(.*)"$')
-# A process that serves the others has no end.
+# Processes that serve the others never end.
 ENDLESS = "-end-"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule, the macro that takes it away, who needs it, and what then does not hold."""
+    """A rule, the macro that disables it, the pair that needs it, and the error without it."""
 
     name: str
     macro: str
@@ -72,7 +72,7 @@ RULES = (
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search found; incomplete says why it shows nothing, if it does not."""
+    """The result of a search; incomplete is why it proves nothing, or empty."""
 
     errors: int = 0
     states: int = 0
@@ -100,20 +100,20 @@ def judge(name: str, complaint: str) -> Test:
 
 
 def with_all(outcomes: Sequence[SearchOutcome]) -> Iterator[Test]:
-    """Every pair with all rules in force: nothing may be found, everything must be reached."""
+    """Test every pair with all rules: no error may be found, every statement must be reached."""
     for pair, outcome in zip(PAIRS, outcomes, strict=True):
         yield judge("+".join(pair), found(outcome))
     yield judge("reached", never_reached(outcomes))
 
 
 def without(outcomes: Sequence[SearchOutcome]) -> Iterator[Test]:
-    """A rule is needed if what it prevents is found without it."""
+    """Test each rule: without it, the search must find the error that it prevents."""
     for rule, outcome in zip(RULES, outcomes, strict=True):
         yield judge(f"without.{rule.name}", missed(rule, outcome))
 
 
 def make(macro: str, stage: Path) -> Path:
-    """The program that searches, for any pair, the model without the macro's rule."""
+    """Compile the search program for the model without the macro's rule, for any pair."""
     place = stage / (macro or "all")
     place.mkdir()
     words = ["spin", "-a", *([f"-D{macro}"] if macro else []), str(MODEL)]
@@ -126,7 +126,7 @@ def make(macro: str, stage: Path) -> Path:
 
 
 def explore(program: Path, pair: tuple[str, str]) -> SearchOutcome:
-    """One search of all states, or up to the first error."""
+    """Search all states, or up to the first error."""
     words = [str(program), f"-m{DEPTH}", f"-w{STATES}"]
     numbers = {
         name: str(ACTORS.index(actor))
@@ -141,7 +141,7 @@ def explore(program: Path, pair: tuple[str, str]) -> SearchOutcome:
 
 
 def parse(text: str) -> SearchOutcome:
-    """Read what the search says at its end."""
+    """Parse the summary that the search prints at its end."""
     errors, cut = ERRORS.search(text), CUT.search(text)
     if not errors:
         return SearchOutcome(incomplete=f"the search did not end: {process.last_line(text)}")
@@ -157,7 +157,7 @@ def parse(text: str) -> SearchOutcome:
 
 
 def unreached(text: str) -> Iterator[str]:
-    """The statements that the search never came to, and where they stand."""
+    """Yield the statements that the search did not reach, with their lines."""
     proctype = ""
     for line in text.splitlines():
         if heading := PROCESS.match(line):
@@ -168,24 +168,24 @@ def unreached(text: str) -> Iterator[str]:
 
 
 def found(outcome: SearchOutcome) -> str:
-    """What is wrong with all rules in force."""
+    """Return the error found with all rules in force, or an empty string."""
     if outcome.errors:
         return outcome.said or "an error"
     return outcome.incomplete
 
 
 def missed(rule: Rule, outcome: SearchOutcome) -> str:
-    """What is wrong with a search in which the rule is not kept."""
+    """Return what is wrong with a search without the rule, or an empty string."""
     if outcome.incomplete:
         return outcome.incomplete
     if not outcome.errors:
-        return f"nobody misses it: {outcome.states} states without error"
-    return "" if rule.sign in outcome.said else f"found something else: {outcome.said}"
+        return f"no error without the rule in {outcome.states} states"
+    return "" if rule.sign in outcome.said else f"found another error: {outcome.said}"
 
 
 def never_reached(outcomes: Iterable[SearchOutcome]) -> str:
-    """What none of the searches came to; those that were not made do not count."""
+    """Return the statements that no search reached; incomplete searches do not count."""
     made = [outcome.unreached for outcome in outcomes if not outcome.incomplete]
     if not made:
-        return "no search was made"
+        return "no search was completed"
     return "; ".join(sorted(frozenset.intersection(*made)))

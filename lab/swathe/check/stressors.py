@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What runs in a guest under stress, and how its output is read.
+"""The script that runs in a guest under stress, and the parser of its output.
 
-The script works in a control group of its own, disturbs it from outside meanwhile, and prints
-memory counters before and after, once everything that may be given back was asked for:
+The script runs a command in a memory-limited control group, and meanwhile changes settings and
+reclaims memory from outside. Before and after, it drops caches and prints memory counters:
 
     @ sample before|after
     NAME VALUE
@@ -18,7 +18,7 @@ from swathe.base.verdicts import Verdict
 from swathe.guest import initramfs, tap
 from swathe.guest.session import Transcript
 
-# stress-ng's stressors of memory. What each of them checks by itself, --verify switches on.
+# stress-ng's memory stressors. --verify makes each of them check its own results.
 STRESSORS = (
     "vm", "madvise", "mremap", "fork", "userfaultfd", "tlb-shootdown", "pageswap", "mmap",
     "mmapaddr", "mmapfixed", "mmapfork", "mmaphuge", "mmapmany", "munmap", "memfd", "shm",
@@ -26,14 +26,15 @@ STRESSORS = (
 )  # fmt: skip
 TOGETHER = 4
 LIMIT = "192M"
-# Not implemented here, or not enough of something: nothing was found to be wrong.
+# stress-ng's statuses for a stressor that is not implemented or lacks resources: no failure.
 HARMLESS = (3, 4)
-# The last argument of a short run.
+# memx --rare: slow operations are chosen this many times less often.
 RARE = (1, 8, 64)
+# The last argument of the short warm-up run.
 WARM = {"stress-ng": "4s", "memx": "0.05"}
 
-# In KiB, how much more may be in use afterwards. 192 MiB come and go many times a second.
-# What a CPU holds back, and what is kept for the next time, is in these.
+# How much each counter may grow, in KiB; 192 MiB are allocated and freed many times a second.
+# The bounds allow for per-CPU batches and for caches that are kept for reuse.
 BOUNDS = {
     "AnonPages": 2048, "Mapped": 4096, "Shmem": 1024, "PageTables": 1024, "SwapUsed": 1024,
     "SUnreclaim": 16384, "KernelStack": 1024, "Mlocked": 0, "cgroups": 16,
@@ -104,7 +105,7 @@ def stress_ng_files() -> dict[str, Path]:
 
 
 def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:
-    """Small pieces, so that much happens: what is left to swap is slow."""
+    """Return stress-ng's command: with little memory each, because swapping is slow."""
     amounts = ["--vm-bytes", "48M", "--mmap-bytes", "32M", "--shm-bytes", "4M"]
     chosen = [word for name in names for word in (f"--{name}", "1")]
     return [
@@ -114,7 +115,7 @@ def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:
 
 
 def memx(seed: int, seconds: int, cpus: int) -> list[str]:
-    """What is slow is done at every turn, seldom, or hardly ever: then there are many turns."""
+    """Return memx's command; the seed chooses how rare slow operations are."""
     rare, minutes = RARE[seed % len(RARE)], f"{seconds / 60:.2f}"
     return [
         "memx", "--seed", str(seed), "--rare", str(rare), "--procs", str(max(2, cpus)),
@@ -123,7 +124,7 @@ def memx(seed: int, seconds: int, cpus: int) -> list[str]:
 
 
 def script(command: Sequence[str], seed: int, flip: bool) -> str:
-    """What surrounds a command; a short run of it comes first."""
+    """Return the guest's script for a command; a short warm-up run comes first."""
     warm = [*command[:-1], WARM[command[0]]]
     text = SCRIPT.replace("@COMMAND@", " ".join(command)).replace("@WARM@", " ".join(warm))
     text = text.replace("@SEED@", str(seed)).replace("@LIMIT@", LIMIT)
@@ -138,7 +139,7 @@ COMPLAINT = re.compile(r"^stress-ng: fail: .*", re.MULTILINE)
 
 
 def operations(text: str) -> int:
-    """How much was done, in the program's own count."""
+    """Return the number of operations, as the program counts them."""
     return sum(int(number) for _, number in METRIC.findall(text)) + sum(
         int(number) for number in MEMX.findall(text)
     )
@@ -149,7 +150,7 @@ def injected(text: str) -> int:
 
 
 def samples(heard: Transcript, when: str) -> dict[str, int]:
-    """The counters at one moment, with two that are differences of others."""
+    """Return the counters of one sample, and two that are computed from others."""
     lines = [line for section in heard.of("sample", when) for line in section.lines]
     found = {match[1]: int(match[2]) for line in lines if (match := SAMPLE.match(line))}
     if "SwapTotal" in found:
@@ -160,7 +161,7 @@ def samples(heard: Transcript, when: str) -> dict[str, int]:
 
 
 def drift(heard: Transcript) -> list[str]:
-    """Counters that are further from where they were than they may be."""
+    """Return a message for each counter that grew beyond its bound."""
     before, after = samples(heard, "before"), samples(heard, "after")
     missing = [name for name in BOUNDS if name not in before or name not in after]
     if missing:
@@ -173,7 +174,7 @@ def drift(heard: Transcript) -> list[str]:
 
 
 def judge(heard: Transcript) -> list[str]:
-    """What is wrong: what the program found, how it ended, and what is left of it."""
+    """Return the problems: errors that the program found, its status, and memory it leaked."""
     found = heard.of("stress")
     if not found or found[-1].status is None:
         return ["the program did not end"]
@@ -183,5 +184,5 @@ def judge(heard: Transcript) -> list[str]:
     if found[-1].status not in (0, *HARMLESS) and not problems:
         problems.append(f"status {found[-1].status}")
     if not operations(heard.text):
-        problems.append("nothing was done")
+        problems.append("the program did no operations")
     return problems + drift(heard)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Take out one hook after the other, and see who misses it.
+"""Leave out one hook after another, and check that the build or a test fails.
 
-hooks/series says who does: the build, or a system-call test in the kernel that checks
-everything. A hook that nothing misses has the reason there instead.
+hooks/series names what must fail: the build, or a system-call test in the debug kernel. If
+nothing fails without a hook, hooks/series gives the reason.
 """
 
 import threading
@@ -25,7 +25,7 @@ NOTHING = "nothing: "
 
 
 def run(kernel: build.KernelRequest, cpus: int) -> list[Test]:
-    """A build and a boot for each hook; the kernel has all of them again at the end."""
+    """Build and boot a kernel without each hook; at the end build one with all hooks again."""
     built = build.build(kernel)
     programs = selftests.compile_tests(built)
     chosen = hooks.fitting(hooks.load(), Version.parse(built.version))
@@ -47,9 +47,9 @@ def without(
     try:
         built = build.build(replace(kernel, without=hook.name))
     except CheckFailed:
-        return Finding(hook.name, BUILD, 0, hook.missed == BUILD, "it does not build")
+        return Finding(hook.name, BUILD, 0, hook.missed == BUILD, "the kernel does not build")
     if hook.missed == BUILD:
-        return Finding(hook.name, BUILD, 0, False, "it builds all the same")
+        return Finding(hook.name, BUILD, 0, False, "the kernel builds without the hook")
     work = broken.job(hook.missed, programs)
     name = broken.Kernel(built, hook.name, cpus)
     return broken.attempt(name, hook.missed, work, threading.Event())

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The subcommands, a module each: arguments, requests, and what is printed."""
+"""The subcommands, one module each: it parses arguments, builds a request and prints results."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Put overlay and hooks into a kernel tree of your own.
+"""Add Swathe to a kernel source tree of your own.
 
-Every hook is tried on a copy first. Only when all of them fit is anything
-written; otherwise the tree stays as it was, and the hook, the file and the
-kernel are named. The files of kernel/ are new in the tree; mm/Kconfig and
+Every hook is tried on a copy first. The tree is written only if all hooks
+fit; otherwise it stays as it was, and the error names the hook, the file and
+the kernel version. The files of kernel/ are added to the tree; mm/Kconfig and
 mm/Makefile gain one line each.
 
-    ./swathe apply --diff ~/linux-6.12     show what would change in stock files
-    ./swathe apply ~/linux-6.12            do it; then set CONFIG_UNMAP=y and build
+    ./swathe apply --diff ~/linux-6.12     print the changes to stock files
+    ./swathe apply ~/linux-6.12            apply; then set CONFIG_UNMAP=y and build
 """
 
 import argparse
@@ -35,10 +35,10 @@ class Applied:
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tree", metavar="TREE", type=Path, help="the kernel source tree")
     parser.add_argument(
-        "--diff", action="store_true", help="print the diff of the stock files, write nothing"
+        "--diff", action="store_true", help="print the changes to stock files, write nothing"
     )
     parser.add_argument(
-        "--check", action="store_true", help="only see whether every hook fits, write nothing"
+        "--check", action="store_true", help="only check that every hook fits, write nothing"
     )
 
 
@@ -46,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
     request = ApplyRequest(args.tree.resolve(), args.diff, args.check)
     result = apply(request)
     if request.check:
-        ui.note(f"every hook fits: {result.changed} files would change, {result.added} be added")
+        ui.note(f"every hook fits: {result.changed} files would be changed, {result.added} added")
     elif not request.diff:
         ui.note(
             f"{result.changed} files changed, {result.added} added in {request.tree}; "
@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def apply(request: ApplyRequest) -> Applied:
-    """Plan, then show or write."""
+    """Plan the changes, then print or write them."""
     if not request.tree.is_dir():
         raise UsageError(f"{request.tree} is not a directory")
     wanted = tree.plan(request.tree, version.of_tree(request.tree))

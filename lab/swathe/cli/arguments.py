@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Options that several commands share, and the kernel that they ask for."""
+"""Options that several subcommands share, and the kernel request made from them."""
 
 import argparse
 import re
@@ -12,16 +12,19 @@ ALL_BITS = 0xFFFFFFFF
 
 
 def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that choose a kernel; every command that boots one has them."""
+    """Add the options that choose a kernel, for every subcommand that boots one."""
     parser.add_argument(
-        "--kernel", default="6.12", choices=source.KERNELS, help="which kernel (default: 6.12)"
+        "--kernel", default="6.12", choices=source.KERNELS, help="kernel series (default: 6.12)"
     )
     parser.add_argument(
-        "--source", metavar="PATH", type=Path, help="a tree or tarball to use instead"
+        "--source",
+        metavar="PATH",
+        type=Path,
+        help="source tree or tarball to use instead of Debian's package",
     )
     parser.add_argument(
         "--arch", default=X86_64.name, choices=ARCHES,
-        help=f"which architecture (default: {X86_64.name})",
+        help=f"target architecture (default: {X86_64.name})",
     )  # fmt: skip
 
 
@@ -30,15 +33,15 @@ def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
         "--flavor",
         default=default,
         choices=tuple(config.FLAVORS),
-        help="bench: nothing but what is measured; debug: every check; "
-        f"kcsan: data races (default: {default})",
+        help="bench: optimised, without checks; debug: KASAN, lockdep and all other "
+        f"checks; kcsan: debug with KCSAN instead of KASAN (default: {default})",
     )
 
 
 def add_variant_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variant", default="", choices=config.variants(), metavar="NAME",
-        help=f"one thing otherwise: {', '.join(config.variants())}",
+        help=f"configuration variant (configs/variants): {', '.join(config.variants())}",
     )  # fmt: skip
 
 
@@ -51,17 +54,17 @@ def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> b
 
 
 def bits(text: str) -> int:
-    """The mask of --off: a number, or "all"."""
+    """Parse the mask of --off: a number, or "all"."""
     if text == "all":
         return ALL_BITS
     try:
         return int(text, 0)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor all") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'") from error
 
 
 def size(text: str) -> str:
-    """A size as QEMU and truncate take it."""
+    """Check a size in the form that QEMU and truncate accept."""
     if not re.fullmatch(r"[1-9]\d*[MG]", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 4G")
     return text
@@ -74,10 +77,12 @@ def positive(text: str) -> int:
 
 
 def add_machine_arguments(parser: argparse.ArgumentParser, timeout: int) -> None:
-    """The options that shape a guest."""
-    parser.add_argument("--cpus", type=positive, default=1, metavar="N", help="CPUs (default: 1)")
+    """Add the options that configure a guest."""
+    parser.add_argument(
+        "--cpus", type=positive, default=1, metavar="N", help="CPUs (default: %(default)s)"
+    )
     parser.add_argument(
         "--timeout", type=positive, default=timeout, metavar="S",
-        help=f"the guest is lost after so many seconds (default: {timeout})",
+        help=f"kill the guest after S seconds (default: {timeout})",
     )  # fmt: skip
-    parser.add_argument("--boot", default="", metavar="ARGS", help="more kernel parameters")
+    parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")

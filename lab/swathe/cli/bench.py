@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measure reclaim in exact instruction counts, stock beside swathe.
+"""Measure reclaim in exact instruction counts, stock and swathe.
 
-Every case runs in one boot with the switch off (stock) and on (swathe) in
-turn, as often as --repeat says, after one run to warm up. QEMU executes one
-instruction per nanosecond of guest time, so the same run gives the same
-figure, whatever else this machine does. The first time, a kernel is fetched
-and built.
+Each boot runs a case with mm/unmap switched off (stock) and on (swathe) in
+turn: after one warm-up run, as many measured runs as --repeat says. QEMU
+executes one instruction per nanosecond of guest time, so a run gives the same
+figure however busy the host is. On first use, the kernel is fetched and built.
 
-    ./swathe bench                            everything, but for allocators
+    ./swathe bench                            all benches except allocators
     ./swathe bench allocators                 heaps of real allocators (installs two packages)
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap
-    ./swathe bench --against 7.3              also the newest stable kernel
-    ./swathe bench zap:64K --mib 256,1024     by the size of memory
-    ./swathe bench --json out.json            the figures for other programs
+    ./swathe bench --against 7.3              also Linux 7.3
+    ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes
+    ./swathe bench --json out.json            write the figures as JSON, too
 """
 
 import argparse
@@ -36,10 +35,10 @@ def repeats(text: str) -> int:
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    """The sizes of --mib, each once."""
+    """Parse the sizes of --mib, without duplicates."""
     found = tuple(dict.fromkeys(arguments.positive(word) for word in text.split(",")))
     if odd := [number for number in found if number % 2]:
-        raise argparse.ArgumentTypeError(f"{odd[0]} MiB is no whole number of 2 MiB")
+        raise argparse.ArgumentTypeError(f"{odd[0]} MiB is not a multiple of 2 MiB")
     return found
 
 
@@ -48,27 +47,31 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="NAME",
         nargs="*",
-        help="a bench, or BENCH:CASE (default: all that need nothing more)",
+        help="BENCH or BENCH:CASE (default: all benches that need no additional packages)",
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--full", action="store_true", help="the sizes of the original threads")
+    size.add_argument(
+        "--full", action="store_true", help="the sizes used in the mailing-list threads"
+    )
     size.add_argument(
         "--mib",
         type=sizes,
         default=(),
         metavar="N[,N…]",
-        help="other sizes, in MiB, a row for each",
+        help="memory sizes in MiB, one table row each",
     )
     parser.add_argument(
         "--against",
         choices=("pristine", *source.KERNELS[1:]),
-        help="also measure a kernel from the untouched tree, or another, newer one",
+        help="also measure a kernel built from the pristine tree, or a newer kernel",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write rows and environment")
-    parser.add_argument("--repeat", type=repeats, default=3, metavar="N", help="3 or more")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write rows as JSON")
+    parser.add_argument(
+        "--repeat", type=repeats, default=3, metavar="N", help="measured runs (default, minimum: 3)"
+    )
     parser.add_argument(
         "--jobs", type=arguments.positive, default=parallel.processors(), metavar="N",
-        help="so many machines at once (default: as many as there are processors)",
+        help="guests to run in parallel (default: one per processor)",
     )  # fmt: skip
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
@@ -99,7 +102,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def show(request: instructions.BenchRequest, result: instructions.BenchResult) -> None:
-    """The tables, and under them what they hold for."""
+    """Print the tables, and below them what the figures leave out and the environment."""
     configs = ([request.against] if request.against else []) + list(instructions.SWITCHED)
     judged = with_goals(request)
     for choice in request.choices:
@@ -124,7 +127,7 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:
-    """Whether this is what the goals were set for."""
+    """Whether the goals were set for this kernel and these sizes."""
     kernel = request.kernel
     return (kernel.kernel, kernel.arch, kernel.source) == ("6.12", "x86_64", None) and (
         not request.full and request.cpus == 1 and not request.boot
@@ -132,6 +135,6 @@ def with_goals(request: instructions.BenchRequest) -> bool:
 
 
 def widest(result: instructions.BenchResult) -> float:
-    """The largest spread of any instruction count, as a part of it."""
+    """Return the largest relative spread of any instruction count."""
     main = [row for row in result.rows if row.metric == rows.MAIN_METRIC and row.value]
     return max((row.spread / row.value for row in main), default=0.0)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetch, hook and build a kernel, as far as that is not done yet.
+"""Fetch, hook and build a kernel. Steps that are up to date are skipped.
 
 The source is Debian's linux-source package, or what --source names: a
 kernel.org tarball, or a tree of your own, which is read and never written.
-Building takes about five minutes the first time on two cores, and ten
-seconds after a change to one file.
+On two cores, the first build takes about five minutes, and a rebuild after a
+change to one file ten seconds.
 
     ./swathe build                          the kernel that bench and run use
-    ./swathe build --flavor debug           the one that test uses
-    ./swathe build --variant nr-cpus-2      ... with one thing otherwise (configs/variants)
-    ./swathe build --print-image            ... and print where its image is
+    ./swathe build --flavor debug           the kernel that test uses
+    ./swathe build --variant nr-cpus-2      a variant of configs/variants
+    ./swathe build --print-image            build, then print the image's path
 """
 
 import argparse
@@ -24,10 +24,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     arguments.add_flavor_argument(parser, "bench")
     arguments.add_variant_argument(parser)
     parser.add_argument(
-        "--pristine", action="store_true", help="the untouched tree, to compare with"
+        "--pristine", action="store_true", help="build the pristine tree, without Swathe"
     )
     parser.add_argument(
-        "--print-image", action="store_true", help="print the path of the image and nothing else"
+        "--print-image", action="store_true", help="print only the path of the image"
     )
 
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cut a guest's power while reclaim unmaps dirty file pages, and look what is on its disk.
+"""Cut a guest's power while reclaim unmaps dirty file pages, then check the files on its disk.
 
-The guest stamps pages of a mapped file on XFS, syncs some of them, and says so after the
-system call returned, while all of it is being reclaimed. At a moment that the seed chooses,
-QEMU is killed. Then the same disk is booted again: XFS must mount (it recovers its log), every
-stamp that was said to be synced must be there, and xfs_repair -n must find nothing.
+The guest stamps pages of a mapped file on XFS, syncs some of them, and reports each sync after
+the system call has returned; meanwhile the file is being reclaimed. At a moment that the seed
+chooses, QEMU is killed. A second guest then boots with the same disk: XFS must mount (it recovers
+its log), every stamp reported as synced must be there, and xfs_repair -n must find nothing.
 
-With --spoil the guest says so without having synced anything: that must fail. So must a kernel
-whose TLBs keep translations to pages that are gone (--boot unmap.mutants=flush).
+With --spoil the guest reports syncs that it did not do: the command must then fail. It must also
+fail for a kernel that leaves stale TLB entries (--boot unmap.mutants=flush).
 
-What was written to the virtual disk stays in the host's page cache, so this is a power cut for
-everything the guest had in memory; it is not one for a disk's own volatile cache.
+Writes to the virtual disk stay in the host's page cache. So the guest loses everything it had in
+memory, but the disk's own volatile cache is not part of the test.
 
     ./swathe powercut                     three cuts
     ./swathe powercut --cuts 10 --seed 7  the cuts of this seed
@@ -26,10 +26,16 @@ from swathe.cli import arguments
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cuts", type=arguments.positive, default=powercuts.CUTS, metavar="N", help="how many"
+        "--cuts",
+        type=arguments.positive,
+        default=powercuts.CUTS,
+        metavar="N",
+        help=f"number of power cuts (default: {powercuts.CUTS})",
     )
-    parser.add_argument("--seed", type=int, metavar="S", help="of the guest and the moments")
-    parser.add_argument("--spoil", action="store_true", help="sync nothing: this must fail")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the writes and of the cuts")
+    parser.add_argument(
+        "--spoil", action="store_true", help="report syncs without doing them: must fail"
+    )
     arguments.add_machine_arguments(parser, powercuts.TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Show what each kernel function costs in a bench's measured call, stock beside swathe.
+"""Show what each kernel function costs in a bench's measured call, stock and swathe.
 
-A QEMU plugin counts every instruction between the two markers that a workload
-executes around the call: exactly, not by sampling. Locked instructions, TLB
-invalidations and calls are counted apart. All columns are per page that the call
-handled, but for the percentages of pageout_rate, which are of everything executed.
+The workload executes a marker before and after the measured call. A QEMU
+plugin counts every instruction between the two: exactly, not by sampling. It
+counts locked instructions, TLB invalidations and calls separately. All columns
+are per page that the call handled; the percentages of pageout_rate are of all
+instructions executed.
 
     ./swathe profile lazyfree             the bench's first case
     ./swathe profile lazyfree 64K
@@ -30,28 +31,34 @@ WIDTH = 130
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a bench")
-    parser.add_argument("case", metavar="CASE", nargs="?", help="one of its cases")
+    parser.add_argument("name", metavar="NAME", help="bench")
+    parser.add_argument("case", metavar="CASE", nargs="?", help="case of it (default: the first)")
     parser.add_argument(
         "--top",
         type=arguments.positive,
         default=40,
         metavar="N",
-        help="functions shown (default: 40)",
+        help="number of functions to show (default: 40)",
     )
     parser.add_argument(
         "--against",
         choices=("pristine", *source.KERNELS[1:]),
-        help="also a kernel from the untouched tree, or another, newer one",
+        help="also profile a kernel built from the pristine tree, or a newer kernel",
     )
-    parser.add_argument("--timeout", type=arguments.positive, default=1200, metavar="S")
+    parser.add_argument(
+        "--timeout", type=arguments.positive, default=1200, metavar="S",
+        help="kill the guest after S seconds (default: 1200)",
+    )  # fmt: skip
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
 
 
 def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
     if ":" in args.name:
-        raise UsageError(f"say {args.name.replace(':', ' ')!r}: NAME and CASE are two words here")
+        raise UsageError(
+            f"{args.name!r} is not a bench: NAME and CASE are two arguments here, "
+            f"{args.name.replace(':', ' ')!r}"
+        )
     name = f"{args.name}:{args.case}" if args.case else args.name
     choice = benches.choose([name])[0]
     wanted = arguments.request_from(args, pristine=False)
@@ -70,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def figure(value: float) -> str:
-    """A count per page; small ones with the digits they need."""
+    """Format a count per page; small counts get more digits."""
     return f"{value:.1f}" if value >= 0.05 else (f"{value:.3f}" if value else "")
 
 
@@ -84,7 +91,7 @@ def change(profiles: Sequence[functions.ProfiledRun], of: Sequence[Counts]) -> s
 
 
 def line(name: str, profiles: Sequence[functions.ProfiledRun], of: Sequence[Counts]) -> list[str]:
-    """One line: instructions of all, what swathe changes, then calls and locked instructions."""
+    """One row: instructions of each config, swathe's difference, calls, locked instructions."""
     return [
         name,
         *cells(profiles, of, "instructions"),
@@ -97,7 +104,7 @@ def line(name: str, profiles: Sequence[functions.ProfiledRun], of: Sequence[Coun
 def functions_table(
     request: functions.ProfileRequest, profiles: Sequence[functions.ProfiledRun]
 ) -> Table:
-    """Functions by how much they differ, biggest first."""
+    """The functions, those with the largest difference first."""
     configs = [profile.config for profile in profiles]
     calls, locked = ([f"{config}\n{kind}" for config in configs] for kind in ("calls", "locked"))
     found = [profile.region.functions() for profile in profiles]
@@ -116,7 +123,7 @@ Part = tuple[str, Callable[[Region], Counts]]
 
 
 def parts(profiles: Sequence[functions.ProfiledRun]) -> list[Part]:
-    """What the whole consists of; writing pages only where some are written."""
+    """The parts of the total; writing pages is listed only if pages are written."""
     writes = any(profile.region.writing().instructions for profile in profiles)
     found: list[Part] = [("unmap path", Region.unmap_path)]
     if writes:
@@ -132,7 +139,7 @@ def everything_else(region: Region) -> Counts:
 
 
 def subtotals_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
-    """The unmap path against everything else, callees included."""
+    """The unmap path and everything else, callees included."""
     rows = []
     for kind in (kind for kind in KINDS if any(getattr(p.region.total(), kind) for p in profiles)):
         name = kind.replace("_", " ")
@@ -146,7 +153,7 @@ def subtotals_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
 
 
 def shares(profile: functions.ProfiledRun) -> Iterator[str]:
-    """The unmap path as perf prints it: percent of all that was executed, callees included."""
+    """The unmap path as perf prints it: percent of all instructions, callees included."""
     total = profile.region.total().instructions
     yield f"{profile.config}:"
     for path, below in functions.tree(profile.region):

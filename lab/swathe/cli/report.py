@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write one page of what was measured: tables, plots, environment.
+"""Write a report of measured figures: tables, plots, environment.
 
-Without FILEs it takes the newest kept figures of every bench, or where there
-are none the recorded ones of docs/results. The page stands alone and needs no
-network; the same text is beside it as Markdown, its plots as SVG files, light and
-dark.
+Without FILEs the report uses each bench's newest results below build/, or the
+figures recorded in docs/results if there are none. The HTML page needs no
+other files and no network; the same text is written as Markdown, with the
+plots as SVG files for light and dark pages.
 
     ./swathe report                             build/report/index.html and report.md
-    ./swathe report out.json --out /tmp/page    figures of "./swathe bench --json out.json"
+    ./swathe report out.json --out /tmp/page    from "./swathe bench --json out.json"
     ./swathe report --record discard-6.12       docs/results/discard-6.12.json and .md
 """
 
@@ -33,21 +33,27 @@ class ReportRequest:
 
 def record_name(text: str) -> str:
     if not NAME.fullmatch(text) or text.endswith((".json", ".md")):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name for a run: say discard-6.12, say")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid name: give a plain file name such as discard-6.12"
+        )
     return text
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE.json", nargs="*", type=Path,
-        help="figures of bench or profile (default: the newest kept ones)",
+        help="figures of bench or profile (default: the newest results below build/)",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, default=OUT, metavar="DIR", help="default: build/report"
+        "--out",
+        type=Path,
+        default=OUT,
+        metavar="DIR",
+        help="output directory (default: build/report)",
     )
     parser.add_argument(
         "--record", type=record_name, metavar="NAME",
-        help="write docs/results/NAME.json and NAME.md instead of a page",
+        help="write docs/results/NAME.json and NAME.md instead",
     )  # fmt: skip
 
 

@@ -4,11 +4,12 @@
 The program runs under exact counting: one instruction is one nanosecond of
 the guest's clock_gettime(). It starts in /mnt, a writable XFS disk, and finds
 zram swap, cgroup2 at /sys/fs/cgroup, tmpfs at /tmp, debugfs, and busybox's
-commands. Its output comes back, and so does its exit status (128 + N when
-signal N killed it); a lost or missing machine is told by its sentence on stderr.
+commands. swathe prints the program's output and exits with its status (128 + N
+if signal N killed it). If the guest is lost or cannot start, swathe says so on
+stderr.
 
-    ./swathe run ./prog 64K                   swathe does what it can
-    ./swathe run --off 1 ./prog 64K           the stock kernel evicts
+    ./swathe run ./prog 64K                   mm/unmap switched on
+    ./swathe run --off 1 ./prog 64K           stock code evicts
     ./swathe run --file data.bin ./prog /data.bin
     ./swathe run -- /bin/busybox sh -c 'cat /sys/kernel/mm/unmap/stat'
 """
@@ -41,27 +42,37 @@ class RunRequest:
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--off", type=arguments.bits, default=0, metavar="BITS",
-        help="bits of /sys/kernel/mm/unmap/enabled to clear first, or all",
+        help="bits of /sys/kernel/mm/unmap/enabled to clear first, or 'all'",
     )  # fmt: skip
     arguments.add_machine_arguments(parser, 600)
-    parser.add_argument("--memory", type=arguments.size, default="4G", metavar="M")
     parser.add_argument(
-        "--disk", type=arguments.size, default="2G", metavar="M", help="size of /mnt"
+        "--memory",
+        type=arguments.size,
+        default="4G",
+        metavar="SIZE",
+        help="guest memory (default: 4G)",
+    )
+    parser.add_argument(
+        "--disk",
+        type=arguments.size,
+        default="2G",
+        metavar="SIZE",
+        help="disk size, /mnt (default: 2G)",
     )
     parser.add_argument(
         "--file", type=Path, action="append", default=[], metavar="PATH",
-        help="another file, found in the guest's root directory; may be repeated",
+        help="file to copy to the guest's root directory; may be repeated",
     )  # fmt: skip
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
-    parser.add_argument("--pristine", action="store_true", help="in the untouched kernel")
-    parser.add_argument("program", metavar="PROGRAM", type=Path, help="static, or a script")
+    parser.add_argument("--pristine", action="store_true", help="boot the pristine kernel")
+    parser.add_argument("program", metavar="PROGRAM", type=Path, help="static program or script")
     parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER)
 
 
 def request_from(args: argparse.Namespace) -> RunRequest:
     if args.off and args.pristine:
-        raise UsageError("--off makes no sense with --pristine: there is nothing to switch off")
+        raise UsageError("--off cannot be used with --pristine: that kernel has no switch")
     kernel = arguments.request_from(args)
     runnable.require_runnable(args.program, kernel.target)
     for path in args.file:
@@ -74,7 +85,7 @@ def request_from(args: argparse.Namespace) -> RunRequest:
 
 
 def job(request: RunRequest) -> initramfs.Job:
-    """The program and its files, where the guest finds them."""
+    """The program, its arguments and its files, at their paths in the guest."""
     name = f"/bin/{request.program.name}"
     files = {f"/{path.name}": path for path in request.files}
     argv = [name, *request.arguments]
@@ -87,7 +98,7 @@ def show(text: str) -> None:
 
 
 def run(request: RunRequest) -> int:
-    """Build what is needed, boot, and wait for the program's end."""
+    """Build the kernel, boot it, and wait for the program to end."""
     built = build.build(request.kernel)
     machine = vm.Machine(
         built, request.cpus, request.memory, request.disk,

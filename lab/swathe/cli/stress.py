@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Everything at once, for as long as you like, in the kernel that checks everything.
+"""Stress the debug kernel with stress-ng, random operations, faults and power cuts.
 
-In rounds, until the time is over, one guest after the other on 1, 2, 4 and 8 CPUs:
+Guests boot one after another, on 1, 2, 4 and 8 CPUs, in rounds until the time is over:
 
     stressors  stress-ng's memory stressors in a memory-limited control group
-    memx       random operations on memory against a model of every byte
-    tests      two of the tests under faults, and two of the others
-    powercut   a guest that loses its power, and its disk afterwards
+    memx       random operations on memory, checked against a model of every byte
+    tests      two of the tests under fault injection, and two of the others
+    powercut   a guest loses its power, and its disk is checked afterwards
 
-While stressors and memx run, root switches mm/unmap on and off, changes the longest run, and
-writes memory.reclaim. (QEMU before 8.1 does not stand code that is patched under several
-processors: there the switch stays on, unless there is one.) Memory counters are compared
-before and after: nothing may be kept. A failed test, a wrong byte, or any complaint of the
-kernel fails the whole. stress-ng is Debian's package of that name.
+While stressors and memx run, a root shell in the guest switches mm/unmap on and off, changes the
+maximum run length, and writes memory.reclaim. (QEMU before 8.1 can crash a guest with several
+CPUs that patches code: there the switch stays on if the guest has more than one CPU.) Memory
+counters are compared before and after: none may have grown for good. A failed test, a wrong byte,
+or any kernel warning fails the whole command. stress-ng is the Debian package of that name.
 
     ./swathe stress                       five minutes
     ./swathe stress --minutes 60 --seed 7
-    ./swathe stress --only memx           one of the four
+    ./swathe stress --only memx           one kind of guest
 """
 
 import argparse
@@ -30,10 +30,15 @@ MINUTES = 5.0
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--minutes", type=float, default=MINUTES, metavar="N", help="at least")
-    parser.add_argument("--seed", type=int, metavar="S", help="chooses everything that is chosen")
-    parser.add_argument("--only", choices=rounds.KINDS, action="append", help="may be repeated")
-    parser.add_argument("--boot", default="", metavar="ARGS", help="more kernel parameters")
+    parser.add_argument(
+        "--minutes", type=float, default=MINUTES, metavar="N",
+        help=f"minimum duration (default: {MINUTES:g})",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of all random choices")
+    parser.add_argument(
+        "--only", choices=rounds.KINDS, action="append", help="kind of guest; may be repeated"
+    )
+    parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
 

@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Check the lab, the hooks and the kernel.
 
-    lab      pytest over tests/, ruff and mypy
-    hooks    golden tests of every semantic patch
-    kunit    KUnit suites of mm/unmap, in a kernel with every check switched on
-    guest    system-call tests in the same boot, each for itself
-    kselftests
-             the kernel's own tests of mm, unchanged, in two guests: the
-             verdicts with swathe off and on must be the same
+Without NAME these parts run:
 
-What takes long and seldom finds anything:
+    lab         pytest over tests/, ruff and mypy
+    hooks       golden tests of every semantic patch
+    kunit       KUnit suites of mm/unmap, in the debug kernel
+    guest       system-call tests, in the same guests as kunit
+    kselftests  the kernel's own mm tests, unchanged, in two guests: the verdicts
+                with mm/unmap off and on must be the same
 
-    model    the protocol by which empty tables are freed: all states of a model
-    seeded   kernels broken on purpose: each way to break the laws is found
-    field    swathe-proof, which is for real machines, finds what is broken in guests
-    powercut two guests lose their power: what was synced is on their disks
-    ci       all of these, the first five included: what .ci/run runs
-    unhooked kernels without one hook: what fails without it is said in hooks/series
-    configs  configurations that must compile without a warning, and kernels with one
-             thing otherwise, in which kunit and guest are run: configurations.toml
+These parts take longer and run only when named:
 
-The last line says how many tests passed, failed and were skipped; before it is named again
-what failed, and told which part took how long.
+    model       model checking with SPIN: how empty page tables are freed
+    seeded      kernels broken on purpose, by each mutant: a test must fail
+    field       swathe-proof, made for real machines, must find mutants in guests
+    powercut    two guests lose their power: synced data must be on their disks
+    ci          all parts above, as .ci/run runs them
+    unhooked    kernels without one hook each: the test that hooks/series names
+                must fail
+    configs     configurations that must compile without warnings, and kernel
+                variants in which kunit and guest must pass: configurations.toml
 
-    ./swathe test                       the first five
-    ./swathe test hooks putback         one part, and one system-call test
-    ./swathe test kselftests --full     the kernel's own tests, the slow ones, too
-    ./swathe test mm/cow mm/migration   two of them
-    ./swathe test configs/compiled      the configurations that are only compiled
+At the end swathe prints a table of the parts with their durations, the failed
+tests, and how many tests passed, failed and were skipped.
+
+    ./swathe test                            the first five parts
+    ./swathe test hooks putback              one part and one system-call test
+    ./swathe test kselftests --full          the kernel's own tests, with the slow ones
+    ./swathe test mm/cow mm/migration        two of the kernel's own tests
+    ./swathe test configs/compiled           the configurations that are only compiled
     ./swathe test configs/arm64 configs/up   two configurations
-    ./swathe test tables --variant up   one test in such a kernel (configs/variants)
-    ./swathe test memx --flavor kcsan   ... in a kernel that looks for data races
-    ./swathe test --mutants LIST       break the code on purpose: it must fail
+    ./swathe test tables --variant up        one test in a variant of configs/variants
+    ./swathe test memx --flavor kcsan        one test in a kernel with KCSAN
+    ./swathe test --mutants LIST             break the code on purpose: must fail
 """
 
 import argparse
@@ -60,12 +62,12 @@ from swathe.check import (
 from swathe.cli import arguments
 from swathe.kselftests import guests, listing
 
-# The part that kunit and guest are together: they share their guests.
+# kunit and guest run as one part: they share their guests.
 KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
-# What .ci/run adds to them.
+# .ci/run adds these.
 SELDOM = (spin.PART, "seeded", field_trials.PART, "powercut")
-# Hours: these build a kernel for each hook, and for each configuration.
+# These take hours: they build a kernel for each hook, and for each configuration.
 LONG = (unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
 GROUPS = {"ci": (*DEFAULT, *SELDOM)}
@@ -75,7 +77,7 @@ CUTS = 2
 
 @dataclass(frozen=True)
 class TestRequest:
-    """What to test: the parts that are named, and what some of them need to know."""
+    """What to test: the names of parts, and the requests of the parts that take options."""
 
     names: frozenset[str]
     guest: selftests.SelftestRequest
@@ -85,7 +87,7 @@ class TestRequest:
     seed: int
 
     def wants(self, part: str) -> bool:
-        """Of these, single tests can be named, too."""
+        """Whether the part is named, or a single test of it."""
         single = {
             KERNEL: self.guest.kunit or self.guest.programs,
             listing.PART: self.kselftests.entries,
@@ -96,7 +98,7 @@ class TestRequest:
 
 @dataclass(frozen=True)
 class PartResult:
-    """What came of one part."""
+    """The tests of one part, and how long it took."""
 
     name: str
     tests: list[Test]
@@ -108,20 +110,21 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="NAME",
         nargs="*",
-        help=f"a part or a system-call test (default: {' '.join(DEFAULT)})",
+        help=f"a part, a test or a configuration (default: {' '.join(DEFAULT)})",
     )
     parser.add_argument(
         "--debug", action="store_const", dest="flavor", const="debug",
         default=argparse.SUPPRESS, help="the same as --flavor debug, which is the default",
     )  # fmt: skip
-    parser.add_argument("--full", action="store_true", help="the kernel's slow tests, too")
+    parser.add_argument("--full", action="store_true", help="also run the slow kselftests")
     parser.add_argument(
         "--record",
         action="store_true",
-        help="keep the tables of the kernel's own tests, of configurations, and of "
-        "KCSAN's races, in docs/results",
+        help="write the tables of kselftests, configurations and KCSAN races to docs/results, too",
     )
-    parser.add_argument("--mutants", metavar="LIST", help="ways to break the kernel, by name")
+    parser.add_argument(
+        "--mutants", metavar="LIST", help="comma-separated mutants of mutants/series"
+    )
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -130,16 +133,16 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted_programs(names: Iterable[str]) -> list[str]:
-    """The system-call tests that names mean; "guest" means all."""
+    """Return the system-call tests among names; "guest" means all of them."""
     known = selftests.names()
     single = {*listing.programs(), *configurations.load().names()}
     odd = sorted(set(names) - set(PARTS) - set(known) - single)
     if odd:
         raise UsageError(
-            f"there is no test {odd[0]!r}; there are the parts {', '.join([*PARTS, *GROUPS])}, "
-            f"the system-call tests {', '.join(known)}, the kernel's own "
-            f"(such as mm/cow) of {listing.FILE.name}, and the configurations "
-            f"(such as configs/arm64) of {configurations.FILE.name}"
+            f"there is no test {odd[0]!r}; give a part ({', '.join([*PARTS, *GROUPS])}), "
+            f"a system-call test ({', '.join(known)}), a test of {listing.FILE.name} "
+            f"(such as mm/cow), or a configuration of {configurations.FILE.name} "
+            f"(such as configs/arm64)"
         )
     return [name for name in known if "guest" in names or name in names]
 
@@ -182,7 +185,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def summary(found: Iterable[PartResult]) -> Table:
-    """Which part took how long."""
+    """A table of the parts: verdicts and durations."""
     numbered = map(Column, ("passed", "failed", "skipped", "seconds"))
     rows = []
     for part in found:
@@ -193,7 +196,7 @@ def summary(found: Iterable[PartResult]) -> Table:
 
 
 def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
-    """What was asked for, in the order in which mistakes show soonest."""
+    """The requested parts, those that find mistakes soonest first."""
     kernel, cpus = request.guest.kernel, request.guest.cpus
     every: list[tuple[str, Callable[[], list[Test]]]] = [
         ("lab", lab.run),
@@ -215,7 +218,7 @@ def failure(test: Test) -> str:
 
 
 def announce(name: str, part: Callable[[], list[Test]]) -> PartResult:
-    """One line for each failure, one for each reason to skip, and one for the part."""
+    """Run a part. Print a line for each failure, each reason to skip, and the part itself."""
     began = time.monotonic()
     tests = part()
     for test in tests:

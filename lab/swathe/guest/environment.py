@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a figure was measured with: without it, a number is not a result."""
+"""The environment that figures were measured in; it is printed and stored with them."""
 
 import datetime
 import shlex
@@ -33,7 +33,7 @@ class Environment:
 
 
 def commit() -> str:
-    """The commit of this repository, with a mark if there are changes beside it."""
+    """Return the commit of this repository, marked -dirty if there are uncommitted changes."""
     argv = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = process.run(argv, quiet=True)
@@ -43,7 +43,7 @@ def commit() -> str:
 
 
 def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
-    """Describe this machine and what it measures."""
+    """Describe the guest, the kernel and the tools in use."""
     return Environment(
         kernel=built.version,
         config_hash=built.config_hash,

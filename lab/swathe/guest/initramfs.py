@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The guest's root file system: init, busybox, a job, and the files it needs.
 
-It is made by the kernel's own gen_init_cpio, which needs no root for device
-nodes and gives the same archive for the same content.
+The kernel's own gen_init_cpio makes it: that tool needs no root for device
+nodes, and makes the same archive from the same content.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Job:
-    """What a guest runs, and what it finds there. Paths in files are the guest's."""
+    """The command a guest runs, and the files it gets: file content by path in the guest."""
 
     argv: Sequence[str]
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class Job:
 
 
 def applets() -> list[str]:
-    """The commands busybox provides; one of another architecture, same release, has the same."""
+    """Return busybox's commands; a foreign busybox of the same release has the same ones."""
     if not BUSYBOX.is_file():
         raise process.missing("busybox-static")
     return process.run([str(BUSYBOX), "--list"], quiet=True).output.split()
 
 
 def libraries(program: Path) -> dict[str, Path]:
-    """What a dynamic program is loaded with, at the paths it has here; nothing for a static one."""
+    """Return a dynamic program's libraries, at their paths on the host; none for a static one."""
     done = process.run(["ldd", str(program)], quiet=True)
     if missing := MISSING.search(done.output):
         raise EnvironmentLacks(f"{program.name} needs {missing[1]}, which is not installed")
@@ -62,13 +62,13 @@ def libraries(program: Path) -> dict[str, Path]:
 
 
 def parents(paths: Sequence[str]) -> list[str]:
-    """The directories that must exist for these paths, outermost first."""
+    """Return the directories that these paths need, outermost first."""
     needed = {str(parent) for path in paths for parent in Path(path).parents}
     return sorted((needed | set(DIRECTORIES)) - {"/"})
 
 
 def describe(files: Mapping[str, Path]) -> str:
-    """The list of contents in gen_init_cpio's own language."""
+    """Return the archive's contents in the list format of gen_init_cpio."""
     lines = [f"dir {path} 0755 0 0" for path in parents(list(files))]
     lines += ["nod /dev/console 0600 0 0 c 5 1"]
     lines += [f"file {name} {path} 0755 0 0" for name, path in files.items()]
@@ -78,7 +78,7 @@ def describe(files: Mapping[str, Path]) -> str:
 
 
 def busybox(target: Arch) -> Path:
-    """This machine's own, or that of a Debian package for another architecture."""
+    """Return the host's busybox, or for a foreign target that of its Debian package."""
     if not target.foreign:
         return BUSYBOX
     kept = BUILD / "foreign" / target.name / "busybox"
@@ -99,14 +99,14 @@ def fetch_busybox(target: Arch, kept: Path) -> None:
 
 
 def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
-    """All files of a guest under short names in stage: the tool's list knows no quoting."""
+    """Put all files of a guest in stage under short names: gen_init_cpio has no quoting."""
     init = compiler.compile_program([GUEST_INIT], compiler=target.compiler)
     given = {"/init": init, "/bin/busybox": busybox(target), **job.files}
     texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
     found = {}
     for index, name in enumerate(sorted(given.keys() | texts.keys())):
         if any(letter.isspace() for letter in name):
-            raise UsageError(f"{name!r}: names in the guest cannot have white space")
+            raise UsageError(f"{name!r}: a file name in the guest cannot contain white space")
         found[name] = Path(f"f{index}")
         if name in texts:
             (stage / found[name]).write_bytes(texts[name])
@@ -116,7 +116,7 @@ def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
 
 
 def make(job: Job, built: BuiltKernel) -> Path:
-    """The archive for a job; the kernel's build directory has the tool."""
+    """Make a job's archive with gen_init_cpio from the kernel's build directory."""
     tool = built.out / "usr" / "gen_init_cpio"
     if not tool.is_file():
         raise EnvironmentLacks(f"{tool} is missing: build the kernel first")
@@ -133,7 +133,7 @@ def make(job: Job, built: BuiltKernel) -> Path:
 
 
 def pack(tool: Path, stage: Path, archive: Path) -> None:
-    """Run the tool in stage; keep only the newest few archives."""
+    """Run gen_init_cpio in stage, and delete all but the newest archives."""
     packed = stage / "archive"
     with packed.open("wb") as file:
         done = process.run([str(tool), "-t", "0", "list"], cwd=stage, quiet=True, stdout=file)
@@ -141,7 +141,7 @@ def pack(tool: Path, stage: Path, archive: Path) -> None:
         raise CheckFailed(f"making the initramfs failed: {process.last_line(done.output)}")
     archive.parent.mkdir(parents=True, exist_ok=True)
     packed.rename(archive)
-    # Another guest's thread or process may be removing the same ones.
+    # Another thread or process may be deleting the same archives.
     with suppress(FileNotFoundError):
         old = sorted(archive.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
         for path in old[:-KEPT]:

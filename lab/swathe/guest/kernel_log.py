@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a kernel complains about on its console.
+"""Find the kernel's error messages in a console log.
 
-Warnings and bad accesses end the guest (panic_on_warn, oops=panic), but not all complaints are
-of that kind: a counter that is not zero when a process ends, or a page in a bad state, is told
-in one line, and the guest goes on.
+Warnings and bad accesses end the guest (panic_on_warn, oops=panic). Other errors do not: the
+kernel prints a line about a nonzero counter of an exiting mm, or about a page in a bad state,
+and goes on.
 
-Stalls that RCU notices are left out: a busy host makes any guest stall.
+RCU stall messages are ignored: a busy host makes any guest stall.
 """
 
 import re
@@ -19,6 +19,6 @@ TIME = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
 
 
 def find(console: str) -> list[str]:
-    """The lines that begin a complaint, without their times."""
+    """Return the first line of each error message, without the time stamp."""
     lines = (TIME.sub("", line).strip() for line in console.splitlines())
     return [line for line in lines if COMPLAINT.search(line)]

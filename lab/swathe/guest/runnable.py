@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a program can run in a guest that has no shared libraries."""
+"""Check that a program can run in a guest, which has no shared libraries."""
 
 import struct
 from pathlib import Path
@@ -24,12 +24,12 @@ def wants_interpreter(image: bytes) -> bool:
 
 
 def machine(image: bytes) -> int:
-    """Which processor an ELF image is for, as its header says."""
+    """Return the e_machine field of an ELF image."""
     return int.from_bytes(image[18:20], "little")
 
 
 def require_runnable(program: Path, target: Arch) -> None:
-    """A script is fine (the guest has busybox's sh), a dynamic or foreign program is not."""
+    """Accept scripts (the guest has busybox's sh) and static programs built for target."""
     if not program.is_file():
         raise UsageError(f"{program}: there is no such program")
     image = program.read_bytes()
@@ -42,6 +42,4 @@ def require_runnable(program: Path, target: Arch) -> None:
         built = NAMES.get(machine(image), "another machine")
         raise UsageError(f"{program} is built for {built}, not for {target.name}")
     if dynamic:
-        raise UsageError(
-            f"{program} is linked dynamically: build it with {target.compiler} -static"
-        )
+        raise UsageError(f"{program} is linked dynamically: link it with {target.compiler} -static")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The form in which a guest's script reports several programs' outputs in one stream.
+"""The format in which a guest's script reports the output of several programs in one stream.
 
-@ WORD WORD…     a program begins; the words say which
-…                what it printed, stdout and stderr
-? N              it ended with status N
+@ WORD WORD…     a program starts; the words identify it
+…                its stdout and stderr
+? N              it exited with status N
 """
 
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 PREAMBLE = """\
 #!/bin/sh
 SWITCH=/sys/kernel/mm/unmap/enabled
-settle() { sync; sleep 1; } # what the last program left to the background ends
+settle() { sync; sleep 1; } # lets background work of the last program end
 report() { # WORDS -- COMMAND
 	printf '@'
 	while [ "$1" != -- ]; do printf ' %s' "$1"; shift; done
@@ -26,9 +26,9 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Section:
-    """One program's output; a status of None means that it never ended.
+    """One program's output; its status is None if it did not end.
 
-    What was counted from outside while it ran is added to it later.
+    counted holds metrics that the QEMU plugin counted meanwhile; they are added later.
     """
 
     words: Words
@@ -46,7 +46,7 @@ def ignore(_: object) -> None: ...
 
 @dataclass
 class Reader:
-    """Takes in a report as it comes, in whole lines, and tells what it comes to."""
+    """Parses a report as it arrives, in whole lines, and calls back for each event."""
 
     begins: Callable[[Words], object] = ignore
     says: Callable[[str], object] = ignore
@@ -74,19 +74,19 @@ class Reader:
 
     @property
     def sections(self) -> list[Section]:
-        """Those that ended, and the unfinished last one."""
+        """The finished sections, and the unfinished last one if there is one."""
         if self.words is None:
             return list(self.ended)
         return [*self.ended, Section(self.words, tuple(self.lines), None)]
 
 
 def parse(text: str) -> list[Section]:
-    """The sections of a report, the unfinished last one included."""
+    """Return the sections of a report, including an unfinished last one."""
     reader = Reader()
     reader(text)
     return reader.sections
 
 
 def script(lines: Iterable[str]) -> str:
-    """A shell script of the guest that reports in this form."""
+    """Return a shell script for the guest that reports in this format."""
     return PREAMBLE + "\n".join(lines) + "\n"

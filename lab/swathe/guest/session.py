@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run a script in a guest, and get all that the guest said: the one way to use a machine.
+"""Run a script in a guest and return its transcript. All guests are run through this module.
 
-A guest that is lost, or stopped from outside, has said something as well. Its transcript
-says so too, and whoever asks it for the script's status gets the error that ended it.
+If a guest is lost or stopped, the transcript still holds its output up to then; reading
+Transcript.status raises the error that ended the guest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ SCRIPT = "/guest.sh"
 
 @dataclass(frozen=True)
 class Transcript:
-    """What a guest's programs printed, what its kernel did, and how it ended."""
+    """The output of a guest's programs, its console, and how it ended."""
 
     text: str
     console: str
@@ -40,18 +40,18 @@ class Transcript:
 
     @property
     def unfinished(self) -> Section | None:
-        """What was running when the guest ended."""
+        """The program that was running when the guest ended."""
         return next((section for section in self.sections if section.status is None), None)
 
     @property
     def status(self) -> int:
-        """The script's; raises what ended the guest before it."""
+        """The script's exit status; raises the error if the guest ended before the script."""
         if isinstance(self.ending, vm.Exit):
             return self.ending.shell_status
         raise self.ending
 
     def whole(self) -> "Transcript":
-        """This, if the script came to its end."""
+        """Return self if the script succeeded, else raise."""
         if self.status:
             last = " ".join(self.sections[-1].words) if self.sections else "no program at all"
             raise CheckFailed(f"the guest's script ended with status {self.status} after {last}")
@@ -64,7 +64,7 @@ def job(
     texts: Mapping[str, str] | None = None,
     swap: int = Job.swap,
 ) -> Job:
-    """What runs these lines of shell, which report in sections; paths are the guest's."""
+    """Return a job that runs these shell lines as a script that reports in sections."""
     written = {SCRIPT: sections.script(lines), **(texts or {})}
     return Job(["/bin/sh", SCRIPT], files, written, swap=swap)
 
@@ -76,9 +76,9 @@ def run(
     on_text: vm.OnText = sections.ignore,
     stop: vm.Signal | None = None,
 ) -> Transcript:
-    """From boot to end, or until stop is set; on_text hears the programs meanwhile.
+    """Boot the guest and wait until it ends or stop is set; on_text gets the output meanwhile.
 
-    What on_text raises ends the guest, too. The name is for logs.
+    An exception from on_text ends the guest, too. Log files get the name.
     """
     text: list[str] = []
     console: list[str] = []

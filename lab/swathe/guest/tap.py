@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Read TAP and KTAP, the formats of kselftest and KUnit.
 
-Only leaves count: a suite's own line says whether its subtests agree with its
-plan. A document without tests, with fewer or more tests than its plan says,
-or one that stops in the middle, has a failed test more than it shows.
+Only leaf tests count: a suite's result line summarises its subtests. If a
+document has no tests, stops early, or has more or fewer tests than its plan
+says, a failed test is added.
 """
 
 import re
@@ -14,14 +14,14 @@ from swathe.base.verdicts import Test, Verdict
 
 LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
 PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
-# What a test says that does not hold, before its result.
+# The failed condition, which a test prints before its result.
 REASON = re.compile(r"^# (\S+\.c:\d+:.*)$")
 BAIL = re.compile(r"^Bail out!\s*(.*)$")
 
 
 @dataclass
 class Level:
-    """One level of nesting while it is being read."""
+    """A nesting level that is being read."""
 
     indent: int
     failed_before: int = 0
@@ -30,7 +30,7 @@ class Level:
 
 
 def split_rest(rest: str) -> tuple[str, str]:
-    """The name and the directive of a result line."""
+    """Split a result line into the test's name and the directive."""
     name, _, directive = rest.partition(" #")
     name = name.strip().removeprefix("-").strip()
     return name, directive.strip()
@@ -46,7 +46,7 @@ def verdict_of(failed: bool, directive: str) -> Verdict:
 
 
 class TapReader:
-    """Collects leaf tests of one document; prefix names its source."""
+    """Collects the leaf tests of one document; their names get the prefix."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -59,7 +59,7 @@ class TapReader:
         self.tests.append(Test(f"{self.prefix}: {name}", Verdict.FAILED, detail))
 
     def level(self, indent: int) -> Level:
-        """The level at this indentation, opened if it is new."""
+        """Return the level at this indentation; open it if it is new."""
         while self.levels[-1].indent > indent:
             self.close(self.levels.pop())
         if self.levels[-1].indent < indent:
@@ -71,7 +71,7 @@ class TapReader:
             self.fail("plan", f"{level.seen} tests ran instead of {level.plan}")
 
     def result(self, match: re.Match[str]) -> None:
-        """A result line: a leaf, or the summary of the deeper level that just ended."""
+        """Handle a result line: of a leaf test, or of the suite that has just ended."""
         indent = len(match["indent"])
         children = [level for level in self.levels if level.indent > indent]
         level = self.level(indent)
@@ -83,7 +83,7 @@ class TapReader:
             reason = self.reason if verdict is Verdict.FAILED else ""
             self.tests.append(Test(full, verdict, directive or reason))
         elif verdict is Verdict.FAILED and self.failed() == children[0].failed_before:
-            self.tests.append(Test(full, verdict, "the suite failed, its tests did not"))
+            self.tests.append(Test(full, verdict, "the suite failed, but none of its tests did"))
         self.reason = ""
 
     def failed(self) -> int:
@@ -113,7 +113,7 @@ class TapReader:
 
 
 def parse(text: str, prefix: str) -> list[Test]:
-    """All leaf tests of one document."""
+    """Return all leaf tests of one document."""
     reader = TapReader(prefix)
     for line in lines(text):
         reader.line(line)
@@ -121,6 +121,6 @@ def parse(text: str, prefix: str) -> list[Test]:
 
 
 def lines(text: str) -> Iterator[str]:
-    """Lines with kernel time stamps removed, tabs as KTAP's four spaces."""
+    """Yield the lines without kernel time stamps, with tabs as KTAP's four spaces."""
     for line in text.splitlines():
         yield re.sub(r"^\[ *\d+\.\d+\] ?", "", line).expandtabs(4).rstrip()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot a kernel in QEMU, run one job in it, and learn how that ended.
+"""Boot a kernel in QEMU, run one job in it, and return how the job ended.
 
-Only what init writes to the verdict port counts. A guest that panics, resets
-or hangs leaves no verdict: that is a lost VM, which is neither a pass nor a
-failure of what was running in it.
+Only init's line on the verdict port counts. If a guest panics, resets or hangs,
+there is no verdict: the VM is lost, and the job has neither passed nor failed.
 """
 
 import os
@@ -28,9 +27,9 @@ COMMAND_LINE = "panic=-1 oops=panic panic_on_warn=1"
 CONSOLE_LINES = 40
 POLL = 0.05
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
-# With five levels of page tables, KASAN takes a good address for a wild one when an interrupt
-# comes while 6.12 identifies its first processor; and the timer's check wants ticks in time.
-# A busy host fails both now and then.
+# With five-level page tables, KASAN reports a false wild access if an interrupt arrives while
+# 6.12 identifies the boot processor. The timer check panics if ticks are late. On a busy host
+# both happen now and then.
 FOUR_LEVELS = "no5lvl"
 STEADY = f"{FOUR_LEVELS} no_timer_check"
 
@@ -38,20 +37,21 @@ OnText = Callable[[str], None]
 
 
 class Signal(Protocol):
-    """Such as a threading.Event: set when something is to end."""
+    """A request to stop, such as a threading.Event."""
 
     def is_set(self) -> bool: ...
 
 
 class Stopped(Exception):
-    """The guest was ended from outside, because of something that is told elsewhere."""
+    """The host stopped the guest; the cause is reported elsewhere."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a guest is booted with. exact counts instructions; without it, SMP runs in parallel.
+    """What a guest is booted with.
 
-    The disk is new and goes with the guest, unless there is an image to go on with.
+    exact: QEMU counts instructions (-icount); otherwise CPUs run in parallel threads.
+    image_of_disk: an existing disk; otherwise the guest gets a new one that is deleted afterwards.
     """
 
     built: BuiltKernel
@@ -79,23 +79,23 @@ class Machine:
 
 
 def checking(built: BuiltKernel, cpus: int, timeout: float, boot: str = "") -> Machine:
-    """For kernels that check everything: all CPUs at once, whatever that does to counts."""
+    """Return a machine for a debug kernel: CPUs run in parallel, instructions are not counted."""
     words = f"{STEADY} {boot}".strip()
     return Machine(built, cpus, exact=False, boot=words, timeout=timeout)
 
 
 def mebibytes(size: str) -> int:
-    """Of a size as QEMU takes it, such as 512M or 4G."""
+    """Return the MiB of a size in QEMU's format, such as 512M or 4G."""
     return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
 
 
-# What a usual guest takes from its host.
+# The host memory that a guest of default size needs.
 BYTES = mebibytes(Machine.memory) << 20
 
 
 @dataclass(frozen=True)
 class Exit:
-    """How the job ended: an exit status, or a signal's number."""
+    """How the job ended: its exit status, or the signal that killed it."""
 
     status: int
     signal: int = 0
@@ -106,33 +106,35 @@ class Exit:
 
 
 def version(qemu: str) -> str:
-    """QEMU's own first line about itself."""
+    """Return the first line of QEMU's --version."""
     return process.run([qemu, "--version"], quiet=True).output.splitlines()[0]
 
 
 def release(text: str) -> tuple[int, int]:
-    """Major and minor, of what version() returns."""
+    """Return QEMU's major and minor version; text is from version()."""
     match = re.search(r"version (\d+)\.(\d+)", text)
     if not match:
-        raise EnvironmentLacks("QEMU does not say which version it is")
+        raise EnvironmentLacks("QEMU's --version does not print a version number")
     return int(match[1]), int(match[2])
 
 
 def patches_code_safely(text: str, cpus: int) -> bool:
-    """Before 8.1, one processor may translate code while another one writes it, and go on with
-    what it had read: an int3 of the kernel's own that is not there any more (deba78709ae8).
+    """Whether this QEMU survives code patching in a guest with this many CPUs.
+
+    Before 8.1, a CPU that translates code while another CPU patches it may run the old bytes:
+    the guest then oopses on a temporary int3 that is already gone (deba78709ae8).
     """
     return cpus == 1 or release(text) >= (8, 1)
 
 
 def plugin_api(text: str) -> int:
-    """The version of the plugin interface that a QEMU of this version speaks."""
+    """Return the version of the plugin API in a QEMU of this version."""
     found = release(text)
     return 1 if found < (9, 0) else 2 if found < (9, 1) else 4
 
 
 def parse_verdict(text: str) -> Exit | None:
-    """The verdict port's one line; None if it is not complete."""
+    """Parse the single line of the verdict port; None if it is incomplete."""
     match = VERDICT.fullmatch(text)
     if not match:
         return None
@@ -143,7 +145,7 @@ def parse_verdict(text: str) -> Exit | None:
 
 
 def port(name: str, path: Path) -> list[str]:
-    """A virtio port whose guest end is named swathe.<name> and whose host end is a file."""
+    """Return options for a virtio port: swathe.<name> in the guest, a file on the host."""
     return [
         "-chardev", f"file,id={name},path={path}",
         "-device", f"virtserialport,chardev={name},name=swathe.{name}",
@@ -151,7 +153,7 @@ def port(name: str, path: Path) -> list[str]:
 
 
 def command(machine: Machine, archive: Path, home: Path) -> list[str]:
-    """QEMU's command line; all files it writes are in home."""
+    """Return QEMU's command line; QEMU writes all its files in home."""
     target = machine.target
     return [
         "setpriv", "--pdeathsig", "KILL",
@@ -176,14 +178,14 @@ def disk_image(machine: Machine, home: Path) -> Path:
 
 
 def make_disk(path: Path, size: str) -> None:
-    """An XFS file system in a sparse file."""
+    """Make an XFS file system in a sparse file."""
     process.check(["truncate", "-s", size, str(path)], "making the guest's disk")
     process.check(["mkfs.xfs", "-q", "-f", str(path)], "making an XFS file system")
 
 
 @contextmanager
 def running(argv: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A child that does not outlive this block, whatever happens in it."""
+    """Start a child process, and kill it when the block ends, also by an exception."""
     process.echo(argv)
     with log.open("wb") as file:
         try:
@@ -199,7 +201,7 @@ def running(argv: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 class Follower:
-    """Hands on what is appended to a file, whole characters only."""
+    """Passes on the text appended to a file, in whole lines until the last poll."""
 
     def __init__(self, path: Path, on_text: OnText) -> None:
         self.path = path
@@ -226,12 +228,12 @@ def watch(
     limit: float,
     stop: Signal | None = None,
 ) -> bool:
-    """Follow the guest's output to its end; False if the time limit came first."""
+    """Follow the guest's output until it ends; False if it exceeds the time limit."""
     end = time.monotonic() + limit
     while child.poll() is None:
         follower.poll()
         if stop and stop.is_set():
-            raise Stopped("the guest was ended before its job was done")
+            raise Stopped("the guest was stopped before its job was done")
         if time.monotonic() > end:
             follower.poll(last=True)
             return False
@@ -248,11 +250,10 @@ def boot(
     stop: Signal | None = None,
     on_console: OnText | None = None,
 ) -> Exit:
-    """Run the job to its end, or until stop is set; on_text gets its output as it comes.
+    """Run the job until it ends or stop is set; on_text gets its output as it arrives.
 
-    on_console gets the whole console afterwards.
-
-    The console's log stays below build/log under the given name.
+    on_console gets the whole console log afterwards. The log is kept in build/log; its
+    name starts with the given name.
     """
     archive = initramfs.make(job, machine.built)
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
@@ -276,7 +277,7 @@ def attend(
     log: Path,
     stop: Signal | None = None,
 ) -> Exit:
-    """Start QEMU, follow it, and read the verdict."""
+    """Start QEMU, follow its output, and read the verdict."""
     with running(command(machine, archive, home), home / "qemu.log") as child:
         ended = watch(child, Follower(home / "out", on_text), machine.timeout, stop)
     told = home / "verdict"
@@ -287,7 +288,7 @@ def attend(
 
 
 def lost(home: Path, log: Path, why: str) -> SwatheError:
-    """Show the end of the console, and say what is known."""
+    """Print the end of the console log, and return the error with the likely cause."""
     console = home / "console.log"
     lines = console.read_text(errors="replace").splitlines() if console.exists() else []
     complaint = process.last_line((home / "qemu.log").read_text(errors="replace"))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From a kernel's source to its image: fetch, hook, configure, compile."""
+"""Make a kernel image from source: fetch, hook, configure, compile."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Download a Debian package, without being root, also from a suite the machine does not use."""
+"""Download Debian packages: without root, and also from a suite that the host does not use."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ TIME_LIMIT = 1800
 
 @dataclass(frozen=True)
 class Apt:
-    """How apt is called: with the machine's own configuration, or a private one."""
+    """Runs apt with the host's configuration, or with the options of a private one."""
 
     options: tuple[str, ...] = ()
 
@@ -31,14 +31,14 @@ class Apt:
 
 
 def absent(packages: Sequence[str]) -> list[str]:
-    """Those of these packages that dpkg does not list as installed."""
+    """Return the packages that dpkg does not list as installed."""
     form = "${db:Status-Status} ${Package}\n"
     done = process.run(["dpkg-query", "-W", "-f", form, *packages], quiet=True)
     return [name for name in packages if f"installed {name}" not in done.output.splitlines()]
 
 
 def need(packages: Sequence[str]) -> None:
-    """Install what is missing, or say how: as the launcher does for its own list."""
+    """Install missing packages if root; otherwise raise an error with the command to run."""
     missing = absent(packages) if packages and shutil.which("dpkg-query") else []
     if not missing:
         return
@@ -51,7 +51,7 @@ def need(packages: Sequence[str]) -> None:
 
 
 def install(packages: Sequence[str]) -> bool:
-    """Install; if that fails, once more with new lists."""
+    """Install the packages; if that fails, update apt's lists and try again."""
     own = Apt()
     words = ("install", "-y", "--no-install-recommends", *packages)
     if own.run("apt-get", *words).ok:
@@ -60,17 +60,17 @@ def install(packages: Sequence[str]) -> bool:
 
 
 def mirror(listing: str) -> tuple[str, str]:
-    """The machine's own mirror of Debian and the release it serves; security is set aside."""
+    """Return the host's Debian mirror and its release; security mirrors do not count."""
     for site, codename in mirrors(listing):
         if codename in RELEASES and "security" not in site:
             return site, codename
     raise EnvironmentLacks(
-        "apt knows no mirror of Debian to fetch from (name a tree or tarball with --source)"
+        "apt has no Debian mirror configured: add one, or name a tree or tarball with --source"
     )
 
 
 def mirrors(listing: str) -> list[tuple[str, str]]:
-    """All of the machine's own mirrors of Debian, with the suites they serve, each once."""
+    """Return the host's Debian mirrors and their suites, without duplicates."""
     pairs = [line.partition(" ")[::2] for line in listing.splitlines()]
     return [
         (site, suite) for site, suite in dict.fromkeys(pairs) if suite.split("-")[0] in RELEASES
@@ -78,9 +78,9 @@ def mirrors(listing: str) -> list[tuple[str, str]]:
 
 
 def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
-    """A configuration for one suite alone (None: all the machine's own), kept in a directory.
+    """Make an apt configuration in directory home, for one suite (None: all the host's suites).
 
-    With an architecture, for one that this machine's programs are not of.
+    architecture is a foreign architecture to download packages for.
     """
     form = "$(REPO_URI) $(CODENAME)"
     done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
@@ -102,9 +102,9 @@ def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
 
 
 def fetch(package: str, suite: str | None, directory: Path) -> Path:
-    """The package's file, its checksum compared once more.
+    """Download a package and verify its checksum; return its file.
 
-    A suite is asked only if the machine's own sources do not have the package.
+    The suite is used only if the host's own apt sources do not have the package.
     """
     own = Apt()
     done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
@@ -116,14 +116,14 @@ def fetch(package: str, suite: str | None, directory: Path) -> Path:
 
 
 def fetch_foreign(package: str, architecture: str, directory: Path) -> Path:
-    """A package's file for another architecture; dpkg does not learn of that architecture."""
+    """Download a package for a foreign architecture; dpkg's configuration stays unchanged."""
     own = private(None, directory / "apt", architecture)
     done = attempt(own, package, directory, update=True)
     return fetched(own, package, directory, done, f"it is needed for {architecture}")
 
 
 def fetched(own: Apt, package: str, directory: Path, done: process.Done, advice: str) -> Path:
-    """The one file that was downloaded, if it was."""
+    """Return the downloaded file, or raise if the download failed."""
     debs = list(directory.glob("*.deb"))
     if process.NO_SPACE in done.output:
         raise EnvironmentLacks(f"the disk is full: fetching {package}")
@@ -134,7 +134,7 @@ def fetched(own: Apt, package: str, directory: Path, done: process.Done, advice:
 
 
 def attempt(own: Apt, package: str, directory: Path, update: bool) -> process.Done:
-    """Download; if that fails and apt's lists may be updated, once more with new ones."""
+    """Download a package; if that fails and update is set, update apt's lists and try again."""
     done = own.run("apt-get", "download", package, cwd=directory)
     if done.ok or not update:
         return done
@@ -147,7 +147,7 @@ def checksums(shown: str) -> Sequence[str]:
 
 
 def verify(own: Apt, package: str, deb: Path) -> None:
-    """The SHA-256 that apt knows for this package, where it knows one."""
+    """Compare the file with the SHA-256 that apt lists for the package, if it lists one."""
     known = checksums(own.run("apt-cache", "show", package).output)
     with deb.open("rb") as file:
         actual = hashlib.file_digest(file, "sha256").hexdigest()

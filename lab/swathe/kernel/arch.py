@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What differs between the architectures a kernel is built for: all of it, in one table."""
+"""The table of architectures: everything in the lab that depends on the architecture."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,15 +7,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Arch:
-    """How kernels and programs of an architecture are built, and how they are booted.
+    """How kernels and programs of an architecture are built and booted.
 
-    console is what the kernel's command line needs for a console and for an end:
-    a reset under -no-reboot ends the machine. uniprocessor is for exact guests with
-    one CPU, parallel for those that are not exact. packages are those beyond the
-    launcher's own; foreign says that its programs are none of this machine's.
-
-    long_strings is the -cpu to measure with where pages are cleared or copied in the
-    measured call, short_strings elsewhere: the same figures, sooner.
+    console: kernel parameters for the console, and for a reset at the end (QEMU runs with
+        -no-reboot, so a reset ends it)
+    uniprocessor: kernel parameters for exact guests with one CPU
+    parallel: kernel parameters for guests that are not exact
+    long_strings: -cpu for benches that clear or copy pages in the measured call
+    short_strings: -cpu for the other benches: the same figures in less time
+    packages: Debian packages needed in addition to the launcher's
+    foreign: the host cannot run the architecture's programs
     """
 
     name: str
@@ -43,16 +44,16 @@ X86_64 = Arch(
     qemu="qemu-system-x86_64",
     machine="microvm,acpi=off,pit=on,pic=on,rtc=on,isa-serial=on",
     console="console=ttyS0 reboot=t",
-    # To calibrate the timer the kernel waits for 100 ms: in TCG a wait is ten million exits
-    # from translated code, and ten of a boot's twelve seconds. The PIT serves as well.
-    # Linux 6.12 patches its lock prefixes away where it finds a single CPU: they must be counted.
+    # The kernel busy-waits 100 ms to calibrate the APIC timer. TCG leaves translated code ten
+    # million times meanwhile: ten of a boot's twelve seconds. The PIT works as well.
+    # On a single CPU, Linux 6.12 patches lock prefixes away: locked instructions must be counted.
     uniprocessor="nolapic_timer noreplace-smp",
-    # On a busy host no tick may come while the kernel looks whether its timer works: it panics.
+    # The kernel panics if no tick arrives while it checks the timer, as happens on a busy host.
     parallel="no_timer_check",
     # Without enhanced "rep stosb", clearing a page is 512 iterations instead of 4096.
     short_strings="max,-erms,-fsrm",
 )
-# Its configuration has no option that leaves mitigations out: they are switched off at boot.
+# arm64 has no option to build without mitigations: they are switched off at boot.
 ARM64 = Arch(
     "arm64",
     make=("ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"),

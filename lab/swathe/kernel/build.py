@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build a kernel, as far as that is not done yet: fetched, hooked, configured, compiled."""
+"""Fetch, hook, configure and compile a kernel. Steps that are up to date are skipped."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ FIRST_ESTIMATE = 1150
 PROBLEM = re.compile(r"(\berror\b|Error \d|undefined reference|No rule to make)", re.IGNORECASE)
 SHOWN_ERRORS = 8
 
-# The same source gives the same image, wherever and whenever it is built.
+# With these the same source always gives the same image.
 REPRODUCIBLE = {
     "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
     "KBUILD_BUILD_VERSION": "1",
@@ -36,9 +36,9 @@ class KernelRequest:
     flavor: str = "bench"
     arch: str = X86_64.name
     pristine: bool = False
-    # A hook that is left out, to see who misses it.
+    # The name of a hook to leave out.
     without: str = ""
-    # Of configs/variants: laid over the flavor.
+    # A fragment of configs/variants, merged over the flavor.
     variant: str = ""
 
     @property
@@ -48,7 +48,7 @@ class KernelRequest:
 
 @dataclass(frozen=True)
 class BuiltKernel:
-    """A built kernel: what it is, and where."""
+    """A built kernel: its version, configuration and paths."""
 
     version: str
     image: Path
@@ -70,7 +70,7 @@ def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
 
 
 def build(request: KernelRequest) -> BuiltKernel:
-    """Bring everything up to the image up to date."""
+    """Update the tree, the configuration and the image."""
     target = request.target
     apt.need(target.packages)
     found = source.get(request.kernel, request.source)
@@ -89,7 +89,7 @@ def build(request: KernelRequest) -> BuiltKernel:
 
 
 def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> None:
-    """Run make unless neither tree nor configuration changed since it last succeeded."""
+    """Run make if the tree or the configuration has changed since make last succeeded."""
     done = out / ".swathe-built"
     want = hashlib.sha256(f"{tree_stamp} {config.checksum(out)}".encode()).hexdigest()
     if image.is_file() and done.is_file() and done.read_text() == want:
@@ -104,13 +104,13 @@ def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> 
 
 
 def estimate(out: Path) -> int:
-    """How many objects a whole build makes, as far as is known."""
+    """Return the expected number of objects of a full build."""
     kept = out / ".swathe-objects"
     return int(kept.read_text()) if kept.is_file() else FIRST_ESTIMATE
 
 
 def counter(show: Callable[[int, str], None]) -> Callable[[str], None]:
-    """Count the objects make reports; show gets the count and the newest one's name."""
+    """Count the objects that make reports; show() gets the count and the last object's name."""
     count = 0
 
     def on_line(line: str) -> None:
@@ -123,7 +123,7 @@ def counter(show: Callable[[int, str], None]) -> Callable[[str], None]:
 
 
 def run_make(make: list[str], out: Path, log: Path) -> int:
-    """Build with a progress line; returns how many objects were made."""
+    """Run make with a progress bar; return the number of objects made."""
     ui.note(f"building {out.name}; log: {log}")
     begin, made = time.monotonic(), 0
     with ui.progress() as shown:
@@ -142,18 +142,18 @@ def run_make(make: list[str], out: Path, log: Path) -> int:
 
 
 def build_failure(log: Path) -> CheckFailed | EnvironmentLacks:
-    """Show the first lines that look like the reason; the rest is in the log."""
+    """Print the first lines of the log that look like errors, and return the exception."""
     text = log.read_text(errors="replace")
     if process.NO_SPACE in text:
         return EnvironmentLacks("the disk is full: building the kernel")
     lines = [line for line in text.splitlines() if PROBLEM.search(line)]
     for line in lines[:SHOWN_ERRORS]:
         ui.note(f"  {line}")
-    return CheckFailed(f"the kernel does not build; the whole output is in {log}")
+    return CheckFailed(f"the kernel does not build; make's output is in {log}")
 
 
 def user_headers(built: BuiltKernel) -> Path:
-    """The user-space headers of the kernel under test."""
+    """Return the directory of the user-space headers of the kernel under test."""
     include = built.out / "usr" / "include"
     with locked(built.out.name):
         if not (include / "linux" / "version.h").is_file():

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The shape of a hook's effect: how many places and lines, and in which functions."""
+"""What a hook changes in a file: the number of places and lines, and the functions."""
 
 import difflib
 import re
 from dataclasses import dataclass
 
-# A line in column 0 that names something and opens a parenthesis: a function's
-# head or its declaration. Labels, macros and comments do not look like that.
+# The head or declaration of a function: it starts in column 0 with a name and a
+# parenthesis. Labels, macros and comments do not match.
 HEAD = re.compile(r"^(?!#|/|\s)[A-Za-z_][\w\s*]*?\b(\w+)\s*\(")
-# The same with its type in the line before.
+# A function's head whose return type is in the line before.
 TYPE = re.compile(r"^[A-Za-z_][\w\s*]*$")
 NAME = re.compile(r"^(\w+)\(")
 PREFIX = "stock_"
@@ -31,7 +31,7 @@ class Shape:
     places: int
 
     def repeats(self, before: str) -> bool:
-        """Every line it adds stands in the same function already."""
+        """Whether every added line is already in the same function of before."""
         lines = before.splitlines()
         there = {(line.strip(), name) for line, name in zip(lines, owners(lines), strict=True)}
         new = [change for change in self.changes if change.added]
@@ -46,7 +46,7 @@ class Shape:
         return len(self.changes) - self.added
 
     def outside(self, functions: tuple[str, ...]) -> list[Change]:
-        """The changes that are neither in these functions nor an #include or a blank line."""
+        """The changes outside these functions; #include and blank lines do not count."""
         return [
             change
             for change in self.changes
@@ -57,7 +57,7 @@ class Shape:
 
 
 def owners(lines: list[str]) -> list[str]:
-    """For each line the function it belongs to, as far as its looks tell."""
+    """Return for each line the function it is in, judged by its layout."""
     found, current, before = [], "", ""
     for line in lines:
         match = HEAD.match(line) or (TYPE.match(before) and NAME.match(line))
@@ -69,7 +69,7 @@ def owners(lines: list[str]) -> list[str]:
 
 
 def compare(before: str, after: str) -> Shape:
-    """The changed lines of after against before; neighbours among them are one place."""
+    """Return the lines that differ between the texts; adjacent ones count as one place."""
     old, new = before.splitlines(), after.splitlines()
     old_owner, new_owner = owners(old), owners(new)
     changes: list[Change] = []
@@ -82,7 +82,7 @@ def compare(before: str, after: str) -> Shape:
 
 
 def diff(path: str, before: str, after: str) -> str:
-    """A unified diff as "patch -p1" takes it."""
+    """Return a unified diff that "patch -p1" accepts."""
     lines = difflib.unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),

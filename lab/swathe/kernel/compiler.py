@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compile the programs that go into a guest, once for each content."""
+"""Compile the programs for a guest; a binary is reused until its source changes."""
 
 import contextlib
 import functools
@@ -17,13 +17,13 @@ from swathe.base.paths import BUILD, OVERLAY, ROOT, SELFTESTS
 MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
 FLAGS = ("-O2", "-Wall", "-Wextra")
 NATIVE = "gcc"
-# What programs of several directories include: a change of one makes all programs anew.
+# Headers shared by several directories: if one changes, all programs are recompiled.
 SHARED = (ROOT / "include", "*.h"), (OVERLAY / SELFTESTS, "swap_area.h")
 
 
 @functools.cache
 def version(compiler: str) -> str:
-    """The compiler's own first line about itself."""
+    """Return the first line of the compiler's --version."""
     return process.run([compiler, "--version"], quiet=True).output.splitlines()[0]
 
 
@@ -34,7 +34,7 @@ def compile_program(
     compiler: str = NATIVE,
     libraries: Sequence[str] = (),
 ) -> Path:
-    """The static program made from C files, named like the first; headers are what they include."""
+    """Compile C files into a static program named like the first; headers count as source, too."""
     name = sources[0].stem
     return compile_c(sources, ("-static", *flags), headers, name, compiler, libraries)
 
@@ -47,7 +47,7 @@ def compile_c(
     compiler: str = NATIVE,
     libraries: Sequence[str] = (),
 ) -> Path:
-    """What these C files make, kept under its name in a directory for their content."""
+    """Compile C files; the result is kept in a directory named by a hash of their content."""
     words = [version(compiler), *FLAGS, *flags, *libraries]
     digest = hashlib.sha256(" ".join(words).encode())
     for path in [*sources, *sorted(headers), *shared_headers()]:
@@ -71,7 +71,7 @@ def shared_headers() -> list[Path]:
 
 @contextlib.contextmanager
 def partial(program: Path) -> Iterator[Path]:
-    """What is to become this program: two processes, or two threads, may make it at a time."""
+    """Yield a temporary path to be renamed to program: others may compile it at the same time."""
     program.parent.mkdir(parents=True, exist_ok=True)
     unfinished = program.with_name(f"{program.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     yield unfinished
@@ -79,16 +79,16 @@ def partial(program: Path) -> Iterator[Path]:
 
 
 def plugin(directory: Path, api: int) -> Path:
-    """The QEMU plugin made from a directory's C files, for one version of the interface."""
+    """Compile a directory's C files into a QEMU plugin for one version of the plugin API."""
     files = sorted(directory.glob("*.c"))
     flags = ("-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={api}")
     return compile_c(files, flags, sorted(directory.glob("*.h")), f"{directory.name}.so")
 
 
 def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE) -> dict[str, Path]:
-    """Every program of a directory: a C file with a main(), and those that it is linked with.
+    """Compile every program of a directory: each C file with a main() makes one.
 
-    Files of lib/ are linked with every program.
+    Every program is linked with the files of lib/, and with its other parts: see parts().
     """
     files = sorted([*directory.glob("*.c"), *directory.glob("lib/*.c")])
     mains = [path for path in files if MAIN.search(path.read_text())]
@@ -100,7 +100,7 @@ def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE)
 
 
 def parts(main: Path, mains: Sequence[Path], files: Sequence[Path]) -> list[Path]:
-    """A program's files: NAME.c, all NAME_*.c, and what no other program owns."""
+    """Return a program's files: NAME.c, all NAME_*.c, and the files of no other program."""
     others = [path for path in mains if path != main]
 
     def belongs_elsewhere(path: Path) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel configuration: fragments merged over tinyconfig, and every request checked."""
+"""Configure a kernel: merge fragments over tinyconfig, and check every requested option."""
 
 import hashlib
 import re
@@ -14,20 +14,20 @@ SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
-# The fragments of each flavor, and whether the overlay's own tests are built in.
+# For each flavor: its fragments, and whether the tests of mm/unmap are built in.
 FLAVORS = {"bench": (("bench",), False), "debug": (("debug",), True),
            "kcsan": (("debug", "kcsan"), True)}  # fmt: skip
 VARIANTS = CONFIGS / "variants"
 
 
 def variants() -> list[str]:
-    """The names of configs/variants/*.config: what can be laid over any flavor."""
+    """Return the names of configs/variants/*.config; each can be merged over any flavor."""
     return sorted(path.stem for path in VARIANTS.glob("*.config"))
 
 
 @dataclass(frozen=True)
 class Flavor:
-    """Which fragments make up a configuration; a variant's is the last."""
+    """Chooses the fragments of a configuration; the variant's fragment is the last."""
 
     name: str
     arch: str
@@ -36,7 +36,7 @@ class Flavor:
 
     @property
     def tested(self) -> bool:
-        """Whether it is for tests: with the overlay's own ones, and to be broken on purpose."""
+        """Whether the kernel contains the tests of mm/unmap and the mutants."""
         return FLAVORS[self.name][1]
 
     def fragments(self) -> list[Path]:
@@ -53,7 +53,7 @@ class Flavor:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Options of a fragment or .config; one that is not set has the value "n"."""
+    """Return the options of a fragment or .config; an option that is not set is "n"."""
     options = {}
     for line in text.splitlines():
         if match := SET.match(line):
@@ -64,12 +64,12 @@ def parse(text: str) -> dict[str, str]:
 
 
 def unmet(requested: dict[str, str], final: dict[str, str]) -> list[str]:
-    """The requests the final configuration does not fulfil, as one would write them."""
+    """Return the requests that the final configuration lacks, as lines of a .config."""
     return [f"{name}={value}" for name, value in requested.items() if final.get(name, "n") != value]
 
 
 def request(fragments: list[Path]) -> dict[str, str]:
-    """What all fragments ask for together; a later one overrides."""
+    """Merge the requests of all fragments; a later fragment overrides."""
     options: dict[str, str] = {}
     for path in fragments:
         options |= parse(path.read_text())
@@ -77,12 +77,12 @@ def request(fragments: list[Path]) -> dict[str, str]:
 
 
 def checksum(out: Path) -> str:
-    """Twelve digits that name a configuration in every report."""
+    """Return twelve hex digits that identify the configuration in reports."""
     return hashlib.sha256((out / ".config").read_bytes()).hexdigest()[:12]
 
 
 def stamp(tree: Path, fragments: list[Path]) -> str:
-    """What a configuration depends on: the fragments, and the Kconfig files that are ours."""
+    """Return a checksum of a configuration's inputs: the fragments and our Kconfig files."""
     digest = hashlib.sha256()
     for path in [*fragments, tree / "mm/Kconfig", tree / "mm/unmap/Kconfig"]:
         digest.update(path.read_bytes() if path.is_file() else b"")
@@ -90,7 +90,7 @@ def stamp(tree: Path, fragments: list[Path]) -> str:
 
 
 def configure(make: list[str], tree: Path, out: Path, flavor: Flavor) -> None:
-    """Make out/.config unless it is up to date, and name every request it does not meet."""
+    """Make out/.config unless it is up to date; raise if it lacks a requested option."""
     fragments = flavor.fragments()
     done, want = out / ".swathe-config", stamp(tree, fragments)
     if (out / ".config").is_file() and done.is_file() and done.read_text() == want:
@@ -103,7 +103,7 @@ def configure(make: list[str], tree: Path, out: Path, flavor: Flavor) -> None:
 
 
 def settle(make: list[str], tree: Path, out: Path, fragments: list[Path]) -> None:
-    """Merge fragments into out/.config, and name every request that is not met."""
+    """Merge fragments into out/.config; raise if a requested option is missing."""
     merge = [str(tree / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(out)]
     names = [str(path) for path in fragments]
     process.check(
@@ -113,6 +113,6 @@ def settle(make: list[str], tree: Path, out: Path, fragments: list[Path]) -> Non
     missed = unmet(request(fragments), parse((out / ".config").read_text()))
     if missed:
         raise CheckFailed(
-            f"this kernel's Kconfig does not grant {', '.join(missed)} "
-            f"(asked for in {', '.join(path.name for path in fragments)})"
+            f"this kernel cannot be configured with {', '.join(missed)} "
+            f"(requested in {', '.join(path.name for path in fragments)})"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Semantic patches that hand stock kernel code over to mm/unmap, and their manifest."""
+"""The hooks: semantic patches that make stock code call mm/unmap, listed in hooks/series."""
 
 import hashlib
 from pathlib import Path
@@ -19,7 +19,7 @@ TIME_LIMIT = 120
 
 
 class HookMissed(CheckFailed):
-    """A hook did not do exactly what its entry in the series declares."""
+    """A hook's changes differ from those that hooks/series declares."""
 
 
 class Hook(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ class Hook(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_series(text: str) -> list[Hook]:
-    """The hooks of a series, in its order; every key must be there and have its type."""
+    """Return the hooks of a series, in order; each entry must have all keys, correctly typed."""
     entries = reading.toml(text, "hooks/series").get("hook", [])
     return [
         reading.convert(entry, Hook, f"hooks/series: hook {entry.get('name', '(nameless)')}")
@@ -51,12 +51,12 @@ def parse_series(text: str) -> list[Hook]:
 
 
 def load() -> list[Hook]:
-    """The series of this repository; none is an empty one."""
+    """Return the hooks of hooks/series; without that file there are none."""
     return parse_series(SERIES.read_text()) if SERIES.is_file() else []
 
 
 def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
-    """The hooks meant for this kernel."""
+    """Return the hooks whose version range includes this kernel."""
     chosen = [hook for hook in hooks if in_range(kernel, hook.min, hook.max)]
     if hooks and not chosen:
         raise CheckFailed(f"no hook in hooks/series is for Linux {kernel}")
@@ -73,7 +73,7 @@ def spatch(rule: Path, path: str, directory: Path) -> process.Done:
 
 
 def parse_rule(rule: Path) -> None:
-    """A rule with a mistake in it is told from one that does not fit."""
+    """Raise if the rule has a syntax error, which spatch reports like a rule that does not fit."""
     argv = ["spatch", "--very-quiet", "--parse-cocci", str(rule)]
     done = process.run(argv, timeout=TIME_LIMIT, quiet=True)
     if not done.ok:
@@ -81,13 +81,13 @@ def parse_rule(rule: Path) -> None:
 
 
 def reason(done: process.Done) -> str:
-    """What spatch printed last, or its status."""
+    """Return spatch's last line of output, or its status."""
     lines = [line for line in done.output.splitlines() if not line.startswith("warning:")]
     return process.last_line("\n".join(lines)) or f"spatch ended with status {done.status}"
 
 
 def apply_one(hook: Hook, before: str, kernel: Version) -> str:
-    """The file's text after the hook; raises HookMissed unless it fits exactly."""
+    """Return the file's text with the hook applied; raise HookMissed if it does not fit exactly."""
     where = f"hook {hook.name} does not fit {hook.file} of Linux {kernel}"
     with scratch("hook") as stage:
         target = stage / hook.file
@@ -104,13 +104,13 @@ def apply_one(hook: Hook, before: str, kernel: Version) -> str:
 
 
 def misfit(hook: Hook, before: str, after: str) -> str:
-    """What is wrong with a hook's effect; empty if nothing is."""
+    """Return how a hook's effect differs from its entry in the series, or an empty string."""
     got = changes.compare(before, after)
     where = ", ".join(hook.functions)
     if got.places != hook.fires:
-        return f"places changed in {where}: {got.places}, want {hook.fires}"
+        return f"it changes {got.places} places in {where} instead of {hook.fires}"
     if got.repeats(before):
-        return f"{where} has all that it adds: it was applied before"
+        return f"{where} already contains the lines that it adds: it was applied before"
     if (got.added, got.removed) != (hook.added, hook.removed):
         return (
             f"it adds {got.added} and removes {got.removed} lines "
@@ -123,7 +123,7 @@ def misfit(hook: Hook, before: str, after: str) -> str:
 
 
 def apply_to_text(path: str, pristine: str, hooks: list[Hook], kernel: Version) -> str:
-    """All hooks of one file, in the order of the series."""
+    """Apply all hooks of one file, in the order of the series."""
     text = pristine
     for hook in hooks:
         text = apply_one(hook, text, kernel)
@@ -131,7 +131,7 @@ def apply_to_text(path: str, pristine: str, hooks: list[Hook], kernel: Version) 
 
 
 def checksum(pristine: str, hooks: list[Hook]) -> str:
-    """What the result of applying these hooks depends on."""
+    """Return a checksum of everything that the hooked text depends on."""
     digest = hashlib.sha256(pristine.encode())
     for hook in hooks:
         digest.update(repr(hook).encode() + hook.rule.read_bytes())
@@ -149,7 +149,7 @@ def by_file(hooks: list[Hook]) -> dict[str, list[Hook]]:
 
 
 def hooked(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> dict[str, str]:
-    """The new text of every hooked file of a tree; unchanged input is answered from the cache."""
+    """Return the new text of every hooked file; results for unchanged input are cached."""
     for hook in hooks:
         if not hook.rule.is_file():
             raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")

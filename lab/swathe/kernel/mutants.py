@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ways to break mm/unmap on purpose: mutants/series, and the code that has them all.
+"""Mutants: ways to break mm/unmap on purpose, listed in mutants/series.
 
-The kernel that tests boot is built from a copy of the overlay in which semantic patches make
-the code ask, at run time, whether it is to be broken. Nothing else contains them.
+Semantic patches add all mutants to a copy of the overlay; a boot parameter switches them on.
+Only the kernels that tests boot are built from that copy.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class Series(Struct, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> list[Mutant]:
-    """The mutants of a series, in its order; every key must be there, and no other."""
+    """Return the mutants of a series, in order; each entry must have exactly the known keys."""
     return reading.convert(reading.toml(text, "mutants/series"), Series, "mutants/series").mutant
 
 
@@ -68,14 +68,14 @@ def load() -> list[Mutant]:
 
 
 def header(mutants: Sequence[Mutant]) -> bytes:
-    """mutants.h: a number for each of them, and their names in this order."""
+    """Return mutants.h: an enumerator for each mutant, and their names in the same order."""
     enumerators = "\n".join(f"\tUNMAP_MUTANT_{mutant.name.upper()}," for mutant in mutants)
     names = ", ".join(f'"{mutant.name}"' for mutant in mutants)
     return HEADER.format(enumerators=enumerators, names=names).encode()
 
 
 def mutate(overlay: dict[str, bytes], cache: Path) -> dict[str, bytes]:
-    """The overlay with all mutants in it, to be chosen with unmap.mutants=."""
+    """Return the overlay with all mutants in it; unmap.mutants= switches them on."""
     mutants = load()
     changed = dict(overlay)
     for name in sorted({file for mutant in mutants for file in mutant.files}):
@@ -94,7 +94,7 @@ def mutate(overlay: dict[str, bytes], cache: Path) -> dict[str, bytes]:
 
 
 def mutated(name: str, before: bytes, having: Sequence[Mutant], cache: Path) -> bytes:
-    """One file with its mutants; unchanged input is answered from the cache."""
+    """Return one file with its mutants; results for unchanged input are cached."""
     digest = hashlib.sha256(before)
     for mutant in having:
         digest.update(mutant.rule.read_bytes())
@@ -108,7 +108,7 @@ def mutated(name: str, before: bytes, having: Sequence[Mutant], cache: Path) -> 
 
 
 def apply(mutant: Mutant, name: str, before: str) -> str:
-    """A file's text with one mutant; it is an error if the rule changes nothing."""
+    """Return a file's text with one mutant; raise if the rule changes nothing."""
     where = f"mutant {mutant.name} does not fit mm/unmap/{name}"
     with scratch("mutant") as stage:
         (stage / name).write_text(before)
@@ -117,5 +117,5 @@ def apply(mutant: Mutant, name: str, before: str) -> str:
     if not done.ok:
         raise CheckFailed(f"{where}: {hooks.reason(done)}")
     if after == before:
-        raise CheckFailed(f"{where}: it changes nothing; mend mutants/{mutant.rule.name}")
+        raise CheckFailed(f"{where}: it changes nothing; correct mutants/{mutant.rule.name}")
     return after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Get kernel source: a distribution's package, a tarball, or a tree of your own."""
+"""Get kernel source: from Debian's package, a tarball, or the user's own tree."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import BUILD, locked, scratch
 from swathe.kernel import apt, version
 
-# The suite that has a kernel's source, where a machine's own sources may not.
+# The suite that has the kernel's source package if the host's own suites lack it.
 SUITES = {"6.12": None, "7.3": "trixie-backports"}
 KERNELS = tuple(SUITES)
 SOURCES = BUILD / "src"
@@ -19,7 +19,7 @@ INSTALLED = Path("/usr/src")
 
 @dataclass(frozen=True)
 class Source:
-    """A pristine kernel tree. One that is not ours is read, never written."""
+    """A pristine kernel tree; ours is false for a user's tree, which is never written."""
 
     tree: Path
     version: version.Version
@@ -27,7 +27,7 @@ class Source:
 
     @property
     def key(self) -> str:
-        """A directory name that tells this tree from others of the same version."""
+        """A directory name that is unique among trees, also those of the same version."""
         if self.ours:
             return str(self.version)
         digest = hashlib.sha256(str(self.tree).encode()).hexdigest()[:8]
@@ -35,7 +35,7 @@ class Source:
 
 
 def get(kernel: str, given: Path | None = None) -> Source:
-    """The tree to work on, fetched and unpacked if it is not there yet."""
+    """Return the tree to work on; fetch and unpack it if necessary."""
     if given is None:
         with locked("source"):
             return from_package(kernel)
@@ -49,7 +49,7 @@ def get(kernel: str, given: Path | None = None) -> Source:
 
 
 def from_package(kernel: str) -> Source:
-    """Debian's linux-source-X.Y: unpacked before, installed, or fetched without being root."""
+    """Return Debian's linux-source-X.Y: already unpacked, installed, or downloaded (no root)."""
     unpacked = [Source(tree, version.of_tree(tree), True) for tree in SOURCES.glob("linux-*")]
     fitting = [source for source in unpacked if source.version.series == kernel]
     if fitting:
@@ -68,7 +68,7 @@ def from_package(kernel: str) -> Source:
 
 
 def from_tarball(tarball: Path) -> Source:
-    """A tarball such as kernel.org's, unpacked once for each content."""
+    """Return the tree of a tarball such as kernel.org's; the same content is unpacked once."""
     with tarball.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     home = SOURCES / f"tarball-{digest}"
@@ -79,14 +79,14 @@ def from_tarball(tarball: Path) -> Source:
 
 
 def unpack(tarball: Path, home: Path, kernel: str | None) -> Source:
-    """Unpack under a temporary name, look at it, and only then give it its name."""
+    """Unpack in a temporary directory, check the version, then move the tree to its place."""
     ui.note(f"unpacking {tarball.name}")
     with scratch("unpack") as directory:
         argv = ["tar", "-x", "-f", str(tarball), "-C", str(directory), "--no-same-owner"]
         process.check(argv, f"unpacking {tarball.name}", timeout=1200)
         trees = [path for path in directory.iterdir() if path.is_dir()]
         if len(trees) != 1:
-            raise UsageError(f"{tarball} does not hold one directory with a kernel tree")
+            raise UsageError(f"{tarball} does not hold exactly one directory with a kernel tree")
         found = version.of_tree(trees[0])
         if kernel and found.series != kernel:
             raise CheckFailed(f"{tarball.name} holds Linux {found}, not {kernel}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A kernel tree with overlay and hooks: what changes in it, and how it is kept up to date."""
+"""Plan, write and update a kernel tree with the overlay and the hooks."""
 
 import filecmp
 import hashlib
@@ -27,7 +27,7 @@ BUILT_IN_PLACE = (".config", "include/config", "include/generated")
 
 @dataclass(frozen=True)
 class Plan:
-    """New content for files of a tree: those it has, and those it gains."""
+    """New content for files of a tree: changed stock files and added files."""
 
     changed: dict[str, bytes]
     added: dict[str, bytes]
@@ -38,7 +38,7 @@ class Plan:
 
 
 def overlay() -> dict[str, bytes]:
-    """The files a tree gains, by their path in it."""
+    """Return the files to add to a tree, by their path in the tree."""
     found = {}
     for path in sorted(OVERLAY.rglob("*")):
         if path.is_file() and not path.name.startswith(".") and not path.name.endswith("~"):
@@ -47,22 +47,22 @@ def overlay() -> dict[str, bytes]:
 
 
 def add_to_kconfig(text: str) -> str:
-    """mm/Kconfig with our menu before its final endmenu."""
+    """Return mm/Kconfig with our menu before its final endmenu."""
     head, found, tail = text.rpartition("\nendmenu")
     if not found:
-        raise CheckFailed("mm/Kconfig has no final endmenu to put the menu of mm/unmap before")
+        raise CheckFailed("mm/Kconfig has no endmenu: the menu of mm/unmap goes before it")
     return f"{head}\n{KCONFIG_LINE}{found}{tail}"
 
 
 def add_to_makefile(text: str) -> str:
-    """mm/Makefile with our directory as its last line."""
+    """Return mm/Makefile with our directory as its last line."""
     return text + ("" if text.endswith("\n") else "\n") + MAKEFILE_LINE
 
 
 def plan(tree: Path, kernel: Version, without: str = "") -> Plan:
-    """Everything that applying means for this tree, but for one hook; nothing is written to it."""
+    """Return all changes to this tree, without writing any; without names a hook to leave out."""
     if already_applied(tree):
-        raise CheckFailed(f"{tree} already has overlay and hooks: they are applied only once")
+        raise CheckFailed(f"{tree} already contains Swathe: apply it to a stock tree")
     chosen = [hook for hook in hooks.fitting(hooks.load(), kernel) if hook.name != without]
     changed = {
         path: text.encode() for path, text in hooks.hooked(tree, chosen, kernel, CACHE).items()
@@ -76,7 +76,7 @@ def plan(tree: Path, kernel: Version, without: str = "") -> Plan:
 
 
 def already_applied(tree: Path) -> bool:
-    """Whether any part of the overlay's directory or its two lines is there."""
+    """Whether the tree has mm/unmap, or our line in mm/Makefile or mm/Kconfig."""
     return (
         (tree / "mm" / "unmap").exists()
         or MAKEFILE_LINE in (tree / "mm" / "Makefile").read_text()
@@ -85,7 +85,7 @@ def already_applied(tree: Path) -> bool:
 
 
 def write(tree: Path, files: dict[str, bytes]) -> list[str]:
-    """Bring files up to date; returns those that had to be written."""
+    """Update the files; return the paths that had to be written."""
     written = []
     for path, data in files.items():
         target = tree / path
@@ -96,7 +96,7 @@ def write(tree: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def walk(top: Path, below: str = "") -> Iterator[os.DirEntry[str]]:
-    """All files of a tree; version control's own directory is not one of them."""
+    """Yield all files of a tree except those in .git."""
     with os.scandir(top / below) as entries:
         for entry in entries:
             if entry.name == ".git" and not below:
@@ -108,7 +108,7 @@ def walk(top: Path, below: str = "") -> Iterator[os.DirEntry[str]]:
 
 
 def link(source: Path, target: Path) -> None:
-    """A hard link, or a copy where the file system does not allow one."""
+    """Make a hard link, or a copy if the file system does not allow a link."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     try:
@@ -120,7 +120,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def link_tree(pristine: Path, target: Path, managed: set[str]) -> str:
-    """Make target mirror pristine but for the managed files; returns a checksum of its state."""
+    """Make target mirror pristine except the managed files; return a checksum of pristine."""
     digest = hashlib.sha256()
     for entry in walk(pristine):
         path = os.path.relpath(entry.path, pristine)
@@ -134,7 +134,7 @@ def link_tree(pristine: Path, target: Path, managed: set[str]) -> str:
 
 
 def is_same(source: Path, stat: os.stat_result, target: Path) -> bool:
-    """A link or a copy of it, perhaps with a later time: see retire()."""
+    """Whether target is a link or copy of source; a copy may be newer: see retire()."""
     try:
         now = target.lstat()
     except FileNotFoundError:
@@ -149,11 +149,11 @@ def is_same(source: Path, stat: os.stat_result, target: Path) -> bool:
 
 
 def require_clean(pristine: Path) -> None:
-    """make O= refuses a tree that was built in place; say so before it does."""
+    """Raise if the tree was built in place: make O= would refuse it."""
     for name in BUILT_IN_PLACE:
         if (pristine / name).exists():
             raise UsageError(
-                f"{pristine} was built in place ({name} is there): "
+                f"{pristine} was built in place (it contains {name}): "
                 f"run make mrproper in it, or give a clean tree"
             )
 
@@ -163,9 +163,10 @@ def read_manifest(path: Path) -> set[str]:
 
 
 def retire(pristine: Path, tree: Path, paths: set[str]) -> None:
-    """Files that are no longer ours become what they are in the pristine tree, or go.
+    """Replace files that are no longer ours with the pristine ones, or delete them.
 
-    As copies: make goes by the time, and the pristine file is older than what was made of ours.
+    The pristine file is copied, not linked: make compares times, and the original is older
+    than the object compiled from our file.
     """
     for path in paths:
         if (pristine / path).is_file():
@@ -177,16 +178,16 @@ def retire(pristine: Path, tree: Path, paths: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A tree that make can be pointed at, and a checksum of what the image is made from."""
+    """A tree ready for make, and a checksum of everything the image is made from."""
 
     path: Path
     stamp: str
 
 
 def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepared:
-    """The lab's own tree: pristine files by hard link, ours beside them, all up to date.
+    """Update the lab's own tree: hard links to pristine files, and the changed and added files.
 
-    The tree of kernels that tests boot is one of its own, with the mutants in it.
+    Kernels that tests boot have a separate tree, which contains the mutants.
     """
     require_clean(source.tree)
     key = f"{source.key}-mutants" if mutated else source.key
@@ -203,7 +204,7 @@ def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepare
         written = write(tree, wanted.all)
     if written:
         shown = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
-        ui.note(f"{len(written)} files of the tree brought up to date: {shown}")
+        ui.note(f"{len(written)} files of the tree updated: {shown}")
     digest = hashlib.sha256(state.encode())
     for path in sorted(path for path in managed if not path.startswith(NOT_COMPILED)):
         digest.update(path.encode() + b"\0" + wanted.all[path])
@@ -211,7 +212,7 @@ def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepare
 
 
 def mirror(source: Source, tree: Path, managed: set[str]) -> str:
-    """Fetched source never changes: it is mirrored once. A user's own may change at any time."""
+    """Mirror the source: a fetched one only once, a user's tree again each time it changes."""
     complete = tree.with_name(f"{tree.name}.mirrored")
     if source.ours and complete.is_file():
         return complete.read_text()
@@ -223,7 +224,7 @@ def mirror(source: Source, tree: Path, managed: set[str]) -> str:
 
 
 def untouched(source: Source) -> Prepared:
-    """The pristine tree itself, for the kernel that everything is compared with."""
+    """Return the pristine tree itself, for a kernel without Swathe."""
     require_clean(source.tree)
     if source.ours:
         return Prepared(source.tree, str(source.version))

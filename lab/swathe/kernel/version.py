@@ -25,7 +25,7 @@ class Version:
 
     @property
     def series(self) -> str:
-        """The release this is a stable update of."""
+        """The series, such as 6.12 for 6.12.117."""
         return f"{self.major}.{self.minor}"
 
     def __str__(self) -> str:
@@ -33,14 +33,14 @@ class Version:
 
 
 def in_range(version: Version, low: str, high: str) -> bool:
-    """Whether low <= version < high; an empty high is open."""
+    """Whether low <= version < high; an empty high means no limit."""
     if version < Version.parse(low):
         return False
     return not high or version < Version.parse(high)
 
 
 def of_tree(tree: Path) -> Version:
-    """The version a kernel tree's Makefile declares."""
+    """Return the version that a kernel tree's Makefile declares."""
     makefile = tree / "Makefile"
     if not makefile.is_file() or not (tree / "mm" / "rmap.c").is_file():
         raise UsageError(f"{tree} is not a Linux source tree (no Makefile or no mm/rmap.c)")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Benches: exact counts of what reclaim costs, stock beside swathe."""
+"""Benches: the cost of reclaim in exact counts, stock and swathe."""

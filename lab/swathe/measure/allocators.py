@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs of the bench allocators: heaps of real allocators, linked with them.
+"""Compile the programs of the bench allocators, which use the heaps of jemalloc and Go.
 
-Their packages are large, and a machine without root or network has to get along without: they
-are asked for when that bench is named, and never otherwise.
+Their packages are large, and cannot be installed without root or network. So they are required
+only if that bench is named.
 """
 
 import functools
@@ -19,7 +19,7 @@ from swathe.measure import benches
 
 BENCH = "allocators"
 SOURCES = WORKLOADS / BENCH
-# The Debian package's own, whatever else is found first on PATH.
+# The Debian package's Go, even if PATH has another one first.
 GO = Path("/usr/bin/go")
 GO_FLAGS = ("-trimpath", "-ldflags=-buildid=")
 GO_ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
@@ -27,12 +27,12 @@ JEMALLOC = ("-ljemalloc", "-lpthread", "-lm", "-ldl")
 
 
 def files(bench: str, target: Arch) -> dict[str, Path]:
-    """What a bench's program starts in the guest; nothing for all others."""
+    """Return the programs that the bench allocators starts in the guest; none for other benches."""
     if bench != BENCH:
         return {}
     apt.need(next(known.packages for known in benches.BENCHES if known.name == bench))
     made = {"go": go(target)}
-    if not target.foreign:  # Debian's static library is this machine's: the program says so
+    if not target.foreign:  # Debian's static jemalloc is for the host only: the bench skips it
         made["jemalloc"] = jemalloc()
     return {f"/bin/{BENCH}_{name}": path for name, path in made.items()}
 
@@ -49,7 +49,7 @@ def go_version() -> str:
 
 
 def go_environment() -> Mapping[str, str]:
-    """Nothing of the user's own settings; what Go keeps is below build/."""
+    """Return an environment without the user's Go settings; Go's caches are below build/."""
     kept = BUILD / "cache"
     return {
         "CGO_ENABLED": "0", "GOENV": "off", "GOFLAGS": "", "GOROOT": "", "GO111MODULE": "off",
@@ -59,7 +59,7 @@ def go_environment() -> Mapping[str, str]:
 
 
 def go(target: Arch) -> Path:
-    """The static Go program for an architecture, made once for each content."""
+    """Compile the static Go program for an architecture; it is reused until the source changes."""
     source = SOURCES / "heap.go"
     env = {**go_environment(), "GOARCH": GO_ARCHES[target.name]}
     known = " ".join([go_version(), target.name, *GO_FLAGS]).encode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The benches: which cases each has, what it needs, and what its figures leave out."""
+"""The table of benches: their cases, what they need, and what their figures exclude."""
 
 import textwrap
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ALWAYS_EXCLUDED = "idle time, wall time"
 
 @dataclass(frozen=True)
 class Bench:
-    """One program of workloads/, called once for each case."""
+    """A program of workloads/, which is called once for each case."""
 
     name: str
     summary: str
@@ -21,16 +21,16 @@ class Bench:
     disk: str = "2G"
     full_memory: str = "4G"
     full_disk: str = "2G"
-    clears: bool = False  # pages are cleared or copied in the measured call
-    own_time: bool = False  # its instructions are those of its processes, not of the whole stretch
-    boot: str = ""  # kernel parameters that this bench alone needs
-    sized: bool = False  # takes --mib
-    seconds: float = 1  # one run of one case, about: what takes longest begins first
-    guests: int = 1  # how many machines its cases may be spread over
-    packages: tuple[str, ...] = ()  # of Debian, beyond the launcher's: it runs when it is named
+    clears: bool = False  # the measured call clears or copies pages
+    own_time: bool = False  # count its processes' instructions, not all between the markers
+    boot: str = ""  # additional kernel parameters
+    sized: bool = False  # accepts --mib
+    seconds: float = 1  # approximate duration of one run of a case: long benches start first
+    guests: int = 1  # maximum number of guests to distribute its cases over
+    packages: tuple[str, ...] = ()  # additional Debian packages; if any, it runs only when named
 
     def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """The cases that are measured in one boot, for each boot."""
+        """The cases of each boot."""
         parts = min(self.guests, len(cases))
         return [cases[part::parts] for part in range(parts)]
 
@@ -71,7 +71,7 @@ BENCHES = (
             "swapped-64K",
             "sparse-4K",
         ),
-        "allocating and clearing the pages; exit includes waking and burying the child",
+        "allocating and clearing the pages; exit includes waking and reaping the child",
         sized=True,
         guests=2,
         seconds=2,
@@ -94,7 +94,7 @@ BENCHES = (
     ),
     Bench(
         "ptetables",
-        "page tables that stay behind when all pages are gone",
+        "page tables that remain after all their pages were unmapped",
         (
             "dontneed-2M",
             "dontneed-64K",
@@ -107,13 +107,13 @@ BENCHES = (
             "file-pageout",
             "fork-exit",
         ),
-        "touching the pages, but for dontneed-2M",
+        "touching the pages, except in dontneed-2M",
         clears=True,
         seconds=1,
     ),
     Bench(
         "multifault",
-        "page faults: 1 and 8 threads, against a zapping thread, one in 2 MiB",
+        "page faults: by 1 and 8 threads, with a zapping thread, one fault per 2 MiB",
         ("1", "8", "zapped", "sparse", "sparse-kept"),
         "making threads; clearing pages is included",
         clears=True,
@@ -121,7 +121,7 @@ BENCHES = (
     ),
     Bench(
         "thp_refault",
-        "128 MiB purged in pieces and used again with huge pages, by size of the pieces",
+        "128 MiB purged in pieces and faulted in again as huge pages, by size of the pieces",
         (
             "4K",
             "64K",
@@ -153,7 +153,7 @@ BENCHES = (
         "allocators",
         "heaps of jemalloc and Go programs, 170 MiB, freed and given back to the kernel",
         ("jemalloc", "jemalloc-live", "go", "go-live"),
-        "filling and freeing the heap, and what else runs; Go's collection is included",
+        "filling and freeing the heap, other processes; Go's garbage collection is included",
         own_time=True,
         guests=2,
         seconds=4,
@@ -164,40 +164,42 @@ BENCHES = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A bench and those of its cases that are wanted."""
+    """A bench and the requested cases of it."""
 
     bench: Bench
     cases: tuple[str, ...]
 
     def sized(self, mibs: tuple[int, ...]) -> "Choice":
-        """Each case once for each size, as CASE@SIZEM."""
+        """Return a choice with every case at every size, named CASE@SIZEM."""
         if mibs and not self.bench.sized:
             sized = ", ".join(bench.name for bench in BENCHES if bench.sized)
-            raise UsageError(f"bench {self.bench.name} takes no --mib: those that do are {sized}")
+            raise UsageError(
+                f"bench {self.bench.name} takes no --mib: the benches that do are {sized}"
+            )
         if not mibs:
             return self
         return Choice(self.bench, tuple(f"{case}@{n}M" for case in self.cases for n in mibs))
 
 
 def arguments(case: str) -> str:
-    """What a program is called with for a case."""
+    """Return the arguments of a bench's program for a case."""
     name, _, size = case.partition("@")
     return f"{name} --mib {size.removesuffix('M')}" if size else name
 
 
 def mib(case: str) -> int:
-    """The size that a case names, or 0."""
+    """Return the MiB in a case's name, or 0."""
     size = case.partition("@")[2]
     return int(size.removesuffix("M")) if size else 0
 
 
 def listing() -> str:
-    """All names, for help and for errors."""
+    """Return the list of all benches and cases for the help text."""
     return "\n".join(map(described, BENCHES))
 
 
 def described(bench: Bench) -> str:
-    """A bench, and below it the cases that it has."""
+    """Return a bench's summary and its cases."""
     indent = " " * 15
     cases = textwrap.fill(
         " ".join(bench.cases), 80, initial_indent=indent, subsequent_indent=indent,
@@ -208,8 +210,9 @@ def described(bench: Bench) -> str:
 
 
 def choose(names: list[str]) -> list[Choice]:
-    """What NAME or NAME:CASE arguments mean, in the table's order; none means everything for
-    which nothing has to be installed.
+    """Return the choices that NAME and NAME:CASE arguments mean, in the table's order.
+
+    Without arguments these are all benches that need no additional packages.
     """
     wanted: dict[str, list[str]] = {}
     known = {bench.name: bench for bench in BENCHES}

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the profiler's plugin writes: call trees of marked stretches, with their counts."""
+"""The profiler plugin's output: call trees with counts, one for each marked region."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields
 
 from swathe.measure import plugin
 
-# Whatever these call is the unmap path: the rmap walk, and the zap loop.
+# The unmap path is these functions and their callees: the rmap walk, and the zap loop.
 UNMAP_ROOTS = frozenset(
     {"try_to_unmap", "try_to_migrate", "remove_migration_ptes", "unmap_page_range"}
     | {"__zap_vma_range"}  # Linux 7: unmap_page_range() is inlined into it
 )
-# Whatever these call writes pages to swap. Not pageout(): Linux 7 has it inlined into its caller.
+# These functions and their callees write pages to swap. Linux 7 inlines pageout() in its caller.
 WRITE_ROOTS = frozenset({"swap_writepage", "swap_writeout"})
 
 Path = tuple[str, ...]
@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one function, or of several together."""
+    """Counts of one function, or the sum of several."""
 
     calls: int = 0
     instructions: int = 0
@@ -35,13 +35,13 @@ class Counts:
 
 
 def plain(name: str) -> str:
-    """A function's name without what a compiler and our hooks add to it."""
+    """Return a function's name without the affixes of the compiler and of our hooks."""
     return name.split(".")[0].removeprefix("stock_")
 
 
 @dataclass(frozen=True)
 class Region:
-    """One marked stretch: what each call path executed itself."""
+    """One marked region: the counts of each call path, without callees."""
 
     paths: dict[Path, Counts] = field(default_factory=dict)
 
@@ -49,14 +49,14 @@ class Region:
         return sum(self.paths.values(), Counts())
 
     def functions(self) -> dict[str, Counts]:
-        """By function, whoever called it."""
+        """Counts by function, summed over all callers."""
         found: dict[str, Counts] = {}
         for path, counts in self.paths.items():
             found[path[-1]] = found.get(path[-1], Counts()) + counts
         return found
 
     def below(self, roots: Collection[str]) -> Counts:
-        """All that was executed below these functions, they included."""
+        """Counts of these functions and all their callees."""
         inside = (c for path, c in self.paths.items() if any(plain(f) in roots for f in path))
         return sum(inside, Counts())
 
@@ -67,7 +67,7 @@ class Region:
         return self.below(WRITE_ROOTS)
 
     def inclusive(self, roots: Collection[str]) -> dict[Path, int]:
-        """Instructions of each call path from the first of these functions on, callees included."""
+        """Instructions with callees of each call path, which starts at the first root in it."""
         found: dict[Path, int] = {}
         for path, counts in self.paths.items():
             first = next((i for i, f in enumerate(path) if plain(f) in roots), len(path))
@@ -77,12 +77,12 @@ class Region:
         return found
 
     def folded(self) -> str:
-        """One "A;B;C INSTRUCTIONS" line a path, as flame-graph tools read it."""
+        """One "A;B;C INSTRUCTIONS" line for each path, the format of flame-graph tools."""
         return "".join(f"{';'.join(p)} {c.instructions}\n" for p, c in sorted(self.paths.items()))
 
 
 def parse(lines: Iterable[str]) -> list[Region]:
-    """The stretch of each run that reported."""
+    """Parse the region of each run that reported."""
     return [Region(dict(map(path_of, chunk))) for chunk in plugin.chunks(lines)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each kernel function costs in a bench's measured call, from the plugin's call trees."""
+"""Profile a bench's measured call by kernel function, from the plugin's call trees."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +30,7 @@ class ProfileRequest:
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """One config's region, with what the guest said of the same run."""
+    """One config's region, with the pages and the clock that the guest reported for that run."""
 
     config: str
     region: Region
@@ -45,7 +45,7 @@ class ProfileResult:
 
 
 def measure(request: ProfileRequest) -> ProfileResult:
-    """Build the kernels, and boot each once."""
+    """Build the kernels, and profile the case in one boot of each."""
     ours = build.build(request.kernel)
     profiles = measure_in(request, ours, CONFIGS)
     if request.against:
@@ -57,7 +57,7 @@ def measure(request: ProfileRequest) -> ProfileResult:
 def measure_in(
     request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str]
 ) -> list[ProfiledRun]:
-    """One boot: one run to warm up, and one of each config for the figures."""
+    """Boot once: one warm-up run, then one measured run of each config."""
     guest = instructions.Guest(request.bench, (request.case,), tuple(configs), built)
     wanted = instructions.BenchRequest(request.kernel, timeout=request.timeout)
     with scratch("profile") as home:
@@ -71,13 +71,13 @@ def measure_in(
 def pair(
     reports: Sequence[sections.Section], seen: Sequence[Region], own_time: bool
 ) -> list[ProfiledRun]:
-    """Each measured run with its region; what the plugin and the clock counted must agree."""
+    """Pair each measured run with its region; the plugin's and the clock's counts must agree."""
     rows.collect(reports)
     skipped = rows.skipped(reports)
     if skipped:
         raise CheckFailed(f"there is nothing to profile: {skipped[0]}")
     if len(seen) != len(reports):
-        raise VmLost(f"{len(seen)} marked stretches were seen in {len(reports)} runs")
+        raise VmLost(f"the plugin saw {len(seen)} marked regions in {len(reports)} runs")
     found = []
     for report, region in zip(reports, seen, strict=True):
         if report.words[3] == "0":
@@ -92,18 +92,21 @@ def pair(
 
 
 def require_agreement(profile: ProfiledRun, own_time: bool) -> None:
-    """To 1 %; the clock of a process that others run beside only is a part of what was counted."""
+    """Raise if the plugin's and the clock's counts differ by more than 1 %.
+
+    With own_time the clock counts only the bench's processes, so it may be lower.
+    """
     counted = profile.region.total().instructions
     allowed = TOLERANCE * profile.clock
     if counted < profile.clock - allowed or (not own_time and counted > profile.clock + allowed):
         raise CheckFailed(
-            f"{profile.config}: the profiler counted {counted} instructions, "
+            f"{profile.config}: the profiler counted {counted} instructions, but "
             f"the guest's clock {profile.clock:.0f}"
         )
 
 
 def tree(region: Region) -> Iterator[tuple[calltree.Path, int]]:
-    """The call paths of the unmap path that are worth a line, callees after their caller."""
+    """Yield the unmap path's call paths that reach the minimum share, callees after callers."""
     least = SHARE_SHOWN * region.total().instructions
     found = region.inclusive(calltree.UNMAP_ROOTS)
     yield from branches((), {path: below for path, below in found.items() if below >= least})
@@ -112,7 +115,7 @@ def tree(region: Region) -> Iterator[tuple[calltree.Path, int]]:
 def branches(
     above: calltree.Path, found: dict[calltree.Path, int]
 ) -> Iterator[tuple[calltree.Path, int]]:
-    """What is called from here, the most expensive first."""
+    """Yield the paths below a call path, the most expensive first."""
     below = [path for path in found if path[:-1] == above]
     for path in sorted(below, key=lambda path: -found[path]):
         yield path, found[path]
@@ -120,7 +123,7 @@ def branches(
 
 
 def as_json(profile: ProfiledRun) -> dict[str, object]:
-    """Counts of the whole stretch, not per page."""
+    """Return the counts as JSON data: totals of the region, not per page."""
     region = profile.region
     return {
         "pages": profile.pages,
@@ -133,7 +136,7 @@ def as_json(profile: ProfiledRun) -> dict[str, object]:
 
 
 def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
-    """Folded stacks for flame graphs, and everything as JSON."""
+    """Write folded stacks for flame graphs, and all counts as JSON; yield the paths."""
     name = f"{request.bench.name}-{request.case}"
     for profile in result.profiles:
         path = results.HERE / f"{name}-{profile.config}.folded"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What stock kernels took before this work, and what is wanted of Swathe: goals.toml."""
+"""goals.toml: figures of stock kernels before this work, and the goals for Swathe."""
 
 import functools
 import tomllib
@@ -11,15 +11,15 @@ from msgspec import Struct
 from swathe.base import reading
 
 FILE = Path(__file__).with_name("goals.toml")
-# By bench, case and metric.
+# Values by bench, case and metric.
 Tables = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 
 class Goal(Struct, frozen=True, forbid_unknown_fields=True):
-    """One metric of one case, in the metric's own unit; None is not known.
+    """The goal for one metric of one case, in the metric's unit; None means unknown.
 
-    Where swathe is to cost nothing, over_stock is what part of stock's figure of the
-    same run it may be above that; goal is what that was when it was set.
+    If swathe should cost nothing, over_stock is the fraction by which its figure may exceed
+    stock's in the same run; goal is then the limit at the time it was set.
     """
 
     bench: str
@@ -32,19 +32,19 @@ class Goal(Struct, frozen=True, forbid_unknown_fields=True):
     over_stock: float | None = None
 
     def wanted(self, stock: float | None = None) -> float | None:
-        """What is not to be exceeded, beside what stock took in the same run."""
+        """Return the limit; stock is stock's figure in the same run."""
         if self.over_stock is None or stock is None:
             return self.goal
         return stock * (1 + self.over_stock)
 
     def met(self, value: float, stock: float | None = None) -> bool:
-        """Whether this is what was wanted; where nothing was, everything is."""
+        """Whether value is within the limit; without a limit every value is."""
         wanted = self.wanted(stock)
         return wanted is None or value <= wanted
 
 
 def parse(text: str) -> tuple[Goal, ...]:
-    """The tables BENCH.CASE, a metric a line."""
+    """Parse the tables BENCH.CASE, which hold one metric per line."""
     content = reading.toml(text, FILE.name)
     content.pop("source", None)
     tables = reading.convert(content, Tables, FILE.name)
@@ -62,17 +62,17 @@ def parse(text: str) -> tuple[Goal, ...]:
 
 @functools.cache
 def load() -> tuple[Goal, ...]:
-    """All of them, in the file's order."""
+    """Return all goals, in the file's order."""
     return parse(FILE.read_text())
 
 
 @functools.cache
 def source() -> str:
-    """Where the figures of the stock kernels are from."""
+    """Return the origin of the stock kernels' figures."""
     return str(tomllib.loads(FILE.read_text())["source"])
 
 
 def find(bench: str, case: str, metric: str) -> Goal | None:
-    """The goal for one row, if there is one."""
+    """Return the goal for one row, or None."""
     wanted = (bench, case, metric)
     return next((g for g in load() if (g.bench, g.case, g.metric) == wanted), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot kernels and measure benches in them in exact instruction counts."""
+"""Boot kernels and measure benches in exact instruction counts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from swathe.measure.rows import Row, Series
 
 SWITCHED = {"stock": "0", "swathe": "y"}
 GIB = 1024
-# No address randomisation: it must not matter where a mapping lies.
+# Without address randomisation, a mapping's place does not change the counts.
 BOOT = "quiet norandmaps"
-READ_AHEAD = 128  # kB: what Linux 6.12 does
+READ_AHEAD = 128  # kB: the default of Linux 6.12
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class BenchResult:
 
 @dataclass(frozen=True)
 class Guest:
-    """One boot: cases of one bench, their configs taking turns in one kernel."""
+    """One boot of a kernel: cases of one bench, in each config in turn."""
 
     bench: benches.Bench
     cases: tuple[str, ...]
@@ -61,14 +61,14 @@ class Guest:
 
 
 def measure(request: BenchRequest) -> BenchResult:
-    """Build the kernels, then boot them for all benches, as many at once as there is room for."""
+    """Build the kernels, then run all benches in guests, as many at once as fit in memory."""
     ours = build.build(request.kernel)
     kernels: list[tuple[build.BuiltKernel, tuple[str, ...]]] = [(ours, ("stock", "swathe"))]
     if request.against:
         other = build.build(other_kernel(request.kernel, request.against))
         kernels.insert(0, (other, (request.against,)))
     guests = plan(request, kernels)
-    for guest in guests:  # what is compiled and packed is ready before any of them boots
+    for guest in guests:  # compile and pack everything before the first guest boots
         initramfs.make(guest_job(request, guest), guest.built)
         plugin.plugin(guest.built.target)
     reports = in_order(request.choices, measure_all(request, guests))
@@ -84,13 +84,13 @@ def measure(request: BenchRequest) -> BenchResult:
 def in_order(
     choices: Sequence[benches.Choice], reports: Sequence[sections.Section]
 ) -> list[sections.Section]:
-    """By bench and case as they were chosen, however they were spread over guests."""
+    """Sort by bench and case as requested, not by guest."""
     asked = [(choice.bench.name, case) for choice in choices for case in choice.cases]
     return sorted(reports, key=lambda report: asked.index((report.words[0], report.words[1])))
 
 
 def other_kernel(ours: build.KernelRequest, against: str) -> build.KernelRequest:
-    """The third column: the same tree untouched, or another version's."""
+    """Return the request for the third column: the pristine tree, or another kernel version."""
     if against == "pristine":
         return replace(ours, pristine=True)
     return replace(ours, kernel=against, source=None, pristine=True)
@@ -99,7 +99,7 @@ def other_kernel(ours: build.KernelRequest, against: str) -> build.KernelRequest
 def plan(
     request: BenchRequest, kernels: Sequence[tuple[build.BuiltKernel, tuple[str, ...]]]
 ) -> list[Guest]:
-    """All boots, in the order in which their rows are shown."""
+    """Return all boots, in the order in which their rows are shown."""
     return [
         Guest(choice.bench, cases, configs, built)
         for choice in request.choices
@@ -109,7 +109,7 @@ def plan(
 
 
 def machine_mib(request: BenchRequest, guest: Guest) -> int:
-    """Room for the largest size and its copy in zram."""
+    """Return the guest's memory: room for the largest size and its copy in zram."""
     usual = guest.bench.full_memory if request.full else guest.bench.memory
     return max(vm.mebibytes(usual), 2 * max(map(benches.mib, guest.cases)) + 2 * GIB)
 
@@ -124,7 +124,7 @@ def turns(request: BenchRequest, guest: Guest) -> int:
 
 
 def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[sections.Section]:
-    """Every guest with a line of progress; what they reported, in the guests' order."""
+    """Run every guest, with a progress bar each; return their reports in the guests' order."""
     with ui.progress() as shown:
         tasks = []
         for guest in guests:
@@ -142,7 +142,7 @@ def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[sections
 def watched(
     request: BenchRequest, guest: Guest, shown: Progress, line: TaskID
 ) -> Callable[[threading.Event], list[sections.Section]]:
-    """Measuring one guest, as something that can be done later, and ended early."""
+    """Return a task that measures one guest, and that can be stopped."""
 
     def begin(stop: threading.Event) -> list[sections.Section]:
         shown.start_task(line)
@@ -154,7 +154,7 @@ def watched(
 def measure_in(
     request: BenchRequest, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
 ) -> list[sections.Section]:
-    """One boot: what its programs reported, and the events that were counted meanwhile."""
+    """Boot once; return the programs' reports with the events that the plugin counted."""
     name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
     reader = sections.Reader(ends=lambda _: show_count(len(reader.ended)))
     with scratch("events") as home:
@@ -165,7 +165,7 @@ def measure_in(
 
 
 def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count") -> vm.Machine:
-    """What the guest runs on; its events are counted in home."""
+    """Return the guest's machine; the plugin writes its counts in home."""
     built, target = guest.built, guest.built.target
     return vm.Machine(
         built, request.cpus, f"{machine_mib(request, guest)}M", f"{disk_mib(request, guest)}M",
@@ -177,12 +177,12 @@ def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count"
 
 
 def processor(bench: benches.Bench, target: Arch) -> str:
-    """Which CPU gives this bench's figures soonest."""
+    """Return the CPU model that runs this bench fastest."""
     return target.long_strings if bench.clears else target.short_strings
 
 
 def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
-    """The script, with the bench's program at hand."""
+    """Return the guest's script and the bench's program."""
     name, target = guest.bench.name, guest.built.target
     program = compiler.programs(WORKLOADS, compiler=target.compiler).get(name)
     if program is None:
@@ -196,13 +196,13 @@ def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
 def guest_lines(
     name: str, cases: Sequence[str], configs: Sequence[str], count: int, full: bool
 ) -> list[str]:
-    """The commands of the guest's script.
+    """Return the commands of the guest's script.
 
-    The periodic vmstat work would shrink the per-CPU page lists whenever the
-    guest idles: how many freed pages go on to the buddy allocator, 14
-    instructions each, must not depend on that. Read-ahead decides how large a
-    file's folios become: Linux 7.3 would read 8 MiB ahead, and folios that are
-    as large as a page table make it split them where it should unmap them.
+    stat_interval: the periodic vmstat work would drain the per-CPU page lists whenever
+    the guest idles; then the number of pages freed to the buddy allocator, 14
+    instructions each, would vary.
+    read_ahead_kb: read-ahead determines the size of a file's folios. Linux 7.3 would read
+    8 MiB ahead; it would split the PMD-sized folios instead of unmapping them.
     """
     lines = [
         "echo 3600 >/proc/sys/vm/stat_interval",
@@ -222,7 +222,7 @@ def guest_lines(
 
 
 def save(result: BenchResult, wanted: Path | None) -> Path:
-    """Keep every result below build/, and write the file that was asked for."""
+    """Write the result below build/, and to the requested file if there is one."""
     data = {"rows": result.rows, "series": result.series, "environment": result.environment}
     if wanted:
         results.write_json(wanted, data)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the clock does not see: atomics, TLB invalidations, IPIs and page tables, counted in QEMU.
+"""Count atomics, TLB invalidations, IPIs and page tables with a QEMU plugin.
 
-The plugin of profiler/ writes one list of counts for each program that reported
-what it measured. All CPUs and all processes are in it, from marker to marker.
+The plugin of profiler/ writes one list of counts for each marked region: everything that
+all CPUs and processes did between a program's two markers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ Counts = dict[str, int]
 
 
 def symbols(out: Path) -> str:
-    """The functions of System.map, sorted, as the plugin reads them."""
+    """Return the functions of System.map, sorted, in the plugin's format."""
     found = []
     for line in (out / "System.map").read_text().splitlines():
         address, kind, name = line.split()
@@ -35,24 +35,24 @@ def symbols(out: Path) -> str:
 
 
 def written(home: Path) -> Path:
-    """Where the plugin writes what it counted."""
+    """Return the file that the plugin writes its counts to."""
     return home / "counted"
 
 
 def plugin(target: Arch) -> Path:
-    """The plugin for the QEMU that runs this architecture."""
+    """Compile the plugin for the QEMU of this architecture."""
     return compiler.plugin(PROFILER, vm.plugin_api(vm.version(target.qemu)))
 
 
 def option(home: Path, out: Path, target: Arch, mode: str = "count") -> tuple[str, ...]:
-    """QEMU's option that loads the plugin, for the kernel built in out."""
+    """Return QEMU's option that loads the plugin, for the kernel built in out."""
     (home / "symbols").write_text(symbols(out))
     words = (plugin(target), f"mode={mode}", f"symbols={home / 'symbols'}", f"out={written(home)}")
     return "-plugin", ",".join([*map(str, words), f"arch={target.name}"])
 
 
 def chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """The lines of each marked stretch; an unfinished last one is left out."""
+    """Yield the lines of each marked region; an unfinished last one is left out."""
     found: list[str] | None = None
     for line in lines:
         if line.startswith("region "):
@@ -67,11 +67,11 @@ def chunks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def foreign(line: str) -> CheckFailed:
-    return CheckFailed(f"the profiler wrote a line that is none of its own: {line!r}")
+    return CheckFailed(f"the profiler's output has an unknown line: {line!r}")
 
 
 def parse(path: Path) -> list[Counts]:
-    """The counts of each run that reported."""
+    """Parse the counts of each run that reported."""
     return [dict(map(count, chunk)) for chunk in chunks(path.read_text().splitlines())]
 
 
@@ -83,20 +83,21 @@ def count(line: str) -> tuple[str, int]:
 
 
 def reported(sections: Sequence[Section]) -> list[Section]:
-    """The runs that have a marked stretch: those that measured something."""
+    """Return the runs that have a marked region."""
     return [section for section in sections if section.status == 0]
 
 
 def attach(sections: Sequence[Section], counted: Sequence[Counts]) -> list[Section]:
-    """Each successful run with what was counted in it, as metrics of its own.
+    """Add its counts to each successful run, as metrics.
 
-    A run that failed may have passed its stretch or not; it will be told of, not this.
+    If a run failed, it may or may not have a region: nothing is added, because the caller
+    reports that failure.
     """
     if any(section.status not in (0, rows.SKIPPED) for section in sections):
         return list(sections)
     runs = len(reported(sections))
     if len(counted) != runs:
-        raise CheckFailed(f"{len(counted)} marked stretches were seen in {runs} runs")
+        raise CheckFailed(f"the plugin saw {len(counted)} marked regions in {runs} runs")
     each = iter(counted)
     return [
         replace(section, counted=tuple(metrics(section, next(each))))
@@ -115,8 +116,8 @@ def metrics(section: Section, counts: Counts) -> Iterator[tuple[str, float, str]
 
 
 def pages_of(section: Section) -> int:
-    """What the program said that its call handled."""
+    """Return the number of pages that the program reports for its call."""
     for line in section.lines:
         if line.startswith("= pages "):
             return int(line.split()[2])
-    raise CheckFailed(f"{' '.join(section.words)} printed no pages")
+    raise CheckFailed(f"{' '.join(section.words)} printed no number of pages")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From a guest's report to rows: medians of repeats, with their spread."""
+"""Turn guests' reports into rows: medians of repeats, with their spread."""
 
 import statistics
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from swathe.base.errors import CheckFailed
 from swathe.guest.sections import Section
 
 MAIN_METRIC = "instructions"
-COUNTER = "stat."  # what a workload calls a counter of mm/unmap, if it changed
+COUNTER = "stat."  # prefix of mm/unmap counters; a workload prints those that changed
 SKIPPED = 4
 Key = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. Its value is the median of the repeats, its spread max - min of them."""
+    """One figure: value is the median of the repeats, spread their maximum minus minimum."""
 
     bench: str
     case: str
@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Series:
-    """How one thing went with another, in the last measured repeat."""
+    """The points of one curve, from the last measured repeat."""
 
     bench: str
     case: str
@@ -42,7 +42,7 @@ class Series:
 
 
 def metrics(section: Section) -> list[tuple[str, float, str]]:
-    """The "= METRIC VALUE UNIT" lines of one run, and what was counted from outside."""
+    """Parse the "= METRIC VALUE UNIT" lines of one run, and add the plugin's counts."""
     found: list[tuple[str, float, str]] = []
     for line in section.lines:
         words = line.split()
@@ -57,7 +57,7 @@ def metrics(section: Section) -> list[tuple[str, float, str]]:
 
 
 def points(section: Section) -> list[tuple[str, float, float]]:
-    """The "~ SERIES X Y" lines of one run."""
+    """Parse the "~ SERIES X Y" lines of one run."""
     found = []
     for line in section.lines:
         words = line.split()
@@ -72,7 +72,7 @@ def points(section: Section) -> list[tuple[str, float, float]]:
 
 
 def series(sections: Sequence[Section]) -> list[Series]:
-    """The points of each bench, case, config and series; repeat 0 is the warm-up."""
+    """Collect the points by bench, case, config and series; repeat 0 is the warm-up."""
     found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
     for section in sections:
         bench, case, config, repeat = section.words
@@ -84,18 +84,18 @@ def series(sections: Sequence[Section]) -> list[Series]:
 
 
 def number(text: str) -> float:
-    """Whole numbers stay whole."""
+    """Parse a number: an int if it has no fraction."""
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def complaint(section: Section) -> str:
-    """What a failed program said last."""
+    """Return a failed program's last message, or its status."""
     said = [line for line in section.lines if not line.startswith(("= ", "~ "))]
     return said[-1] if said else f"status {section.status}"
 
 
 def skipped(sections: Sequence[Section]) -> list[str]:
-    """Each skipped bench, case and config once, with the reason."""
+    """Return each skipped bench, case and config once, with the reason."""
     found = {
         f"{' '.join(section.words[:3])}: {complaint(section)}"
         for section in sections
@@ -105,7 +105,7 @@ def skipped(sections: Sequence[Section]) -> list[str]:
 
 
 def collect(sections: Sequence[Section]) -> dict[Key, list[float]]:
-    """The measured values by bench, case, metric, config and unit; repeat 0 is the warm-up."""
+    """Collect values by bench, case, metric, config and unit; repeat 0 is the warm-up."""
     samples: dict[Key, list[float]] = {}
     for section in sections:
         bench, case, config, repeat = section.words
@@ -124,7 +124,7 @@ def collect(sections: Sequence[Section]) -> dict[Key, list[float]]:
 
 
 def add_still_counters(samples: dict[Key, list[float]]) -> None:
-    """A counter that is not printed did not change: in those repeats it is 0."""
+    """Add zeroes for counters that a repeat did not print: they did not change in it."""
     repeats = {
         (bench, case, config): len(values)
         for (bench, case, metric, config, _), values in samples.items()
@@ -136,7 +136,7 @@ def add_still_counters(samples: dict[Key, list[float]]) -> None:
 
 
 def require_equal_repeats(samples: dict[Key, list[float]]) -> None:
-    """A case that is skipped now and then would make a median of nothing much."""
+    """Raise if a metric lacks values for some repeats: its median would mean little."""
     most = max(map(len, samples.values()), default=0)
     for (bench, case, metric, config, _), values in samples.items():
         if len(values) != most:
@@ -146,7 +146,7 @@ def require_equal_repeats(samples: dict[Key, list[float]]) -> None:
 
 
 def summarise(samples: dict[Key, list[float]]) -> list[Row]:
-    """One row for each figure."""
+    """Return one row for each figure."""
     return [
         Row(
             bench, case, metric, config,
