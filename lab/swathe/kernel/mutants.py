@@ -54,13 +54,15 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
         return MUTANTS / f"{self.name}.cocci"
 
 
-class Series(Struct, forbid_unknown_fields=True):
+class MutantSeries(Struct, forbid_unknown_fields=True):
     mutant: list[Mutant]
 
 
 def parse(text: str) -> list[Mutant]:
     """Return the mutants of a series, in order; each entry must have exactly the known keys."""
-    return reading.convert(reading.toml(text, "mutants/series"), Series, "mutants/series").mutant
+    return reading.convert(
+        reading.toml(text, "mutants/series"), MutantSeries, "mutants/series"
+    ).mutant
 
 
 def load() -> list[Mutant]:
