@@ -191,20 +191,20 @@ def test_all_suites_are_read() -> None:
     assert "for suite in /sys/kernel/debug/kunit/*; do" in selftests.guest_lines(True, ())
 
 
-@pytest.mark.parametrize("hands", [1, 2, 3])
-def test_every_program_runs_in_one_guest(hands: int) -> None:
+@pytest.mark.parametrize("guests", [1, 2, 3])
+def test_every_program_runs_in_one_guest(guests: int) -> None:
     names = ("control", "memx", "pressure", "security", "swap")
-    shares = selftests.deal(replace(REQUEST, programs=names), hands)
-    assert len(shares) == hands
+    shares = selftests.distribute(replace(REQUEST, programs=names), guests)
+    assert len(shares) == guests
     assert sorted(name for share in shares for name in share.programs) == list(names)
-    assert [share.kunit for share in shares] == [True] + [False] * (hands - 1)
+    assert [share.kunit for share in shares] == [True] + [False] * (guests - 1)
     loads = [sum(selftests.LONG.get(name, 20) for name in share.programs) for share in shares]
     assert max(loads) - min(loads) <= max(selftests.LONG.values())
 
 
 def test_a_guest_without_work_is_not_booted() -> None:
-    assert len(selftests.deal(replace(REQUEST, programs=("swap",)), 4)) == 1
-    assert selftests.deal(REQUEST, 2) == [REQUEST]
+    assert len(selftests.distribute(replace(REQUEST, programs=("swap",)), 4)) == 1
+    assert selftests.distribute(REQUEST, 2) == [REQUEST]
 
 
 def test_long_programs_are_known() -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the lab, of the hooks, and of kernels that are whole or broken on purpose."""
+"""Tests of the lab, of the hooks, and of kernels, correct ones and ones broken on purpose."""

@@ -26,7 +26,7 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
     """Boot once for each mutant, and once without one."""
     built = build.build(kernel)
     programs = selftests.compile_tests(built)
-    ui.note(f"breaking Linux {built.version} ({kernel.flavor}), seed {seed}")
+    ui.note(f"testing mutants in Linux {built.version} ({kernel.flavor}), seed {seed}")
 
     def task(way: str, by: str) -> parallel.Task[Finding]:
         boot = "" if way == NONE else f"unmap.mutants={way}"

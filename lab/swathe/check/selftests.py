@@ -89,10 +89,10 @@ def guest_lines(kunit: bool, programs: Sequence[str]) -> list[str]:
     return lines
 
 
-def deal(request: SelftestRequest, hands: int) -> list[SelftestRequest]:
+def distribute(request: SelftestRequest, guests: int) -> list[SelftestRequest]:
     """Distribute the programs over the guests, the longest first; one guest reads KUnit."""
-    shares: list[list[str]] = [[] for _ in range(hands)]
-    load = [0] * hands
+    shares: list[list[str]] = [[] for _ in range(guests)]
+    load = [0] * guests
     for name in sorted(request.programs, key=lambda name: (-LONG.get(name, SHORT), name)):
         least = load.index(min(load))
         shares[least].append(name)
@@ -109,15 +109,15 @@ def run(request: SelftestRequest) -> list[Test]:
     built = build.build(request.kernel)
     programs = compile_tests(built) if request.programs else {}
     # KCSAN's races are counted in a single boot.
-    hands = 1 if request.races else parallel.processors()
-    shares = deal(request, hands)
+    guests = 1 if request.races else parallel.processors()
+    shares = distribute(request, guests)
     kind = " ".join(filter(None, (request.kernel.flavor, request.kernel.variant)))
     ui.note(f"booting Linux {built.version} ({kind}) to test it")
     tasks = [
         parallel.Task(partial(hear, share, built, programs), memory=vm.BYTES) for share in shares
     ]
     found: list[Test] = []
-    for share, heard in zip(shares, parallel.run(tasks, hands), strict=True):
+    for share, heard in zip(shares, parallel.run(tasks, guests), strict=True):
         found += [*read(heard.sections, share), *complaints(heard.console, share.races)]
         if share.races:
             found += read_races(heard, share, built)

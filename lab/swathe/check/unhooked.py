@@ -43,7 +43,7 @@ def without(
 ) -> Finding:
     if hook.missed.startswith(NOTHING):
         return Finding(hook.name, "", 0, False, hook.missed)
-    ui.note(f"without {hook.name}")
+    ui.note(f"building without hook {hook.name}")
     try:
         built = build.build(replace(kernel, without=hook.name))
     except CheckFailed:

@@ -65,7 +65,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         choices=("pristine", *source.KERNELS[1:]),
         help="also measure a kernel built from the pristine tree, or a newer kernel",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write rows as JSON")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write figures and environment as JSON"
+    )
     parser.add_argument(
         "--repeat", type=repeats, default=3, metavar="N", help="measured runs (default, minimum: 3)"
     )

@@ -17,8 +17,8 @@ These parts take longer and run only when named:
     field       swathe-proof, made for real machines, must find mutants in guests
     powercut    two guests lose their power: synced data must be on their disks
     ci          all parts above, as .ci/run runs them
-    unhooked    kernels without one hook each: the test that hooks/series names
-                must fail
+    unhooked    kernels without one hook each: the build or the test that
+                hooks/series names must fail
     configs     configurations that must compile without warnings, and kernel
                 variants in which kunit and guest must pass: configurations.toml
 
