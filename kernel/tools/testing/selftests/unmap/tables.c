@@ -677,7 +677,7 @@ static bool leave_tables(struct scene *scene)
 }
 
 /* KASAN reports a use of the mm after the process has exited. */
-TEST_F(pressure, ended)
+TEST_F_TIMEOUT(pressure, ended, TIME_LIMIT)
 {
 	int log = kmsg_open();
 
