@@ -14,7 +14,7 @@ from swathe import __main__
 from swathe.base import results
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import powercuts, rounds, selftests, stressors
+from swathe.check import kcsan, powercuts, rounds, selftests, stressors
 from swathe.cli import stress
 from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import arch, build
@@ -155,6 +155,33 @@ def test_only_one_kind() -> None:
     args = __main__.parser().parse_args(["stress", "--only", "memx", "--seed", "2"])
     chosen = stress.request_from(args)
     assert {s.kind for s in itertools.islice(rounds.steps(chosen), 9)} == {"memx"}
+
+
+def test_named_tests_and_seconds() -> None:
+    words = ["stress", "--only", "tests", "--tests", "tables", "--each", "7", "--variant", "up"]
+    chosen = stress.request_from(__main__.parser().parse_args(words))
+    assert next(rounds.steps(chosen)).names == ("tables",)
+    assert (chosen.each, chosen.kernel.variant) == (7, "up")
+
+
+def test_races_are_failures_only_if_they_are_ours(
+    monkeypatch: pytest.MonkeyPatch, kernel: build.BuiltKernel
+) -> None:
+    race = (
+        "BUG: KCSAN: data-race in {0} / b\n\n"
+        "read to 0x1 of 8 bytes by task 1 on cpu 0:\n {0}+0x1/0x2\n"
+    )
+    console = race.format("stock") + race.format("unmap_ours")
+    heard = session.Transcript("@ kcsan\nsetup_watchpoints: 5\n? 0\n", console, vm.Exit(0))
+    monkeypatch.setattr(kcsan, "own_names", lambda built: frozenset(["unmap_ours"]))
+    monkeypatch.setattr(session, "run", lambda *args: heard)
+    wanted = rounds.StressRequest(build.KernelRequest(flavor="kcsan"), 1, 1, ("tests",), "x=y")
+    outcome = rounds.StepOutcome(rounds.Step("tests", 2, 1, ("memx",)))
+    kit = rounds.StressKit(wanted, kernel, {"memx": Path("memx")})
+    rounds.boot(kit, outcome.step, outcome)
+    assert outcome.reports == ["KCSAN: data-race in unmap_ours / b"]
+    assert (len(outcome.races), outcome.watched) == (2, {"setup_watchpoints": 5})
+    assert rounds.words(wanted) == f"{kcsan.BOOT} x=y"
 
 
 def problems(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from swathe.base.errors import CheckFailed
 from swathe.base.table import Column
 from swathe.base.verdicts import Test, Verdict
 from swathe.guest.environment import Environment
+from swathe.guest.session import Transcript
 from swathe.kernel import build
 
 FLAVOR = "kcsan"
@@ -26,6 +27,8 @@ FLAVOR = "kcsan"
 # watches longer, and less often.
 BOOT = "panic_on_warn=0 kcsan.udelay_task=3000 kcsan.skip_watch=40000"
 COUNTERS = Path("/sys/kernel/debug/kcsan")
+# The guest's command that prints them.
+READ = f"report {FLAVOR} -- cat {COUNTERS}"
 COUNTED = ("setup_watchpoints", "data_races")
 TITLE = re.compile(r"BUG: KCSAN: (?P<title>.*)$")
 ACCESS = re.compile(r"(?P<what>\S.*) to 0x[0-9a-f]+ of \d+ bytes by .* on cpu \d+:$")
@@ -118,6 +121,12 @@ def counters(lines: Iterable[str]) -> dict[str, int]:
     """Parse the counters of /sys/kernel/debug/kcsan."""
     words = [line.partition(": ") for line in lines]
     return {name: int(value) for name, _, value in words if value.lstrip("-").isdigit()}
+
+
+def report(heard: Transcript, built: build.BuiltKernel) -> RaceReport:
+    """Return what KCSAN found in a guest that ran READ at its end."""
+    counted = [line for section in heard.of(FLAVOR) for line in section.lines]
+    return RaceReport(tuple(parse(heard.console)), counters(counted), own_names(built))
 
 
 def judge(result: RaceReport) -> list[Test]:

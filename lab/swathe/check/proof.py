@@ -21,8 +21,8 @@ class ResultTable:
     notes: tuple[str, ...] = ()
 
 
-def record(section: ResultTable) -> Path:
-    """Take the section in, in place of the one of that name; the Markdown's path."""
+def record(section: ResultTable, keep: bool = False) -> Path:
+    """Store the section in place of the one of that name; return the Markdown's path."""
 
     version = section.environment.kernel
 
@@ -30,7 +30,7 @@ def record(section: ResultTable) -> Path:
         kept = {**(before or {}), section.name: section}
         return kept, render(version, kept)
 
-    return results.record(f"proof-{version}", False, dict[str, ResultTable], make)[-1]
+    return results.record(f"proof-{version}", keep, dict[str, ResultTable], make)[-1]
 
 
 def render(version: str, kept: Mapping[str, ResultTable]) -> str:

@@ -4,6 +4,7 @@
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,8 @@ from pathlib import Path
 from swathe.base import results, table, ui, verdicts
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Verdict
-from swathe.check import powercuts, proof, selftests, stressors
-from swathe.guest import environment, initramfs, kernel_log, session, vm
+from swathe.check import kcsan, powercuts, proof, selftests, stressors
+from swathe.guest import environment, initramfs, session, vm
 from swathe.guest.session import Transcript
 from swathe.kernel import build
 
@@ -32,6 +33,13 @@ class StressRequest:
     seed: int
     kinds: tuple[str, ...]
     boot: str
+    each: int = SECONDS
+    tests: tuple[str, ...] = ()
+    keep: bool = False
+
+    @property
+    def races(self) -> bool:
+        return self.kernel.flavor == kcsan.FLAVOR
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class StepOutcome:
     injected: int = 0
     problems: list[str] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
+    races: list[kcsan.Race] = field(default_factory=list)
+    watched: dict[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -68,9 +78,9 @@ class StepOutcome:
 class StressKit:
     """The kernel and the programs that all guests use."""
 
+    request: StressRequest
     built: build.BuiltKernel
     programs: dict[str, Path]
-    boot: str
 
 
 def steps(request: StressRequest) -> Iterator[Step]:
@@ -83,13 +93,15 @@ def steps(request: StressRequest) -> Iterator[Step]:
         kind = request.kinds[number % len(request.kinds)]
         cpus = CPUS[(number + number // len(request.kinds)) % len(CPUS)]
         seed = rng.randrange(1, 1 << 31)
-        yield Step(kind, cpus, seed, choose(kind, random.Random(seed)))
+        yield Step(kind, cpus, seed, choose(kind, request.tests, random.Random(seed)))
 
 
-def choose(kind: str, rng: random.Random) -> tuple[str, ...]:
-    """Choose the stressors or the tests of a step."""
+def choose(kind: str, tests: tuple[str, ...], rng: random.Random) -> tuple[str, ...]:
+    """Choose the stressors or the tests of a step; tests: those that the user named."""
     if kind == "stressors":
         return tuple(rng.sample(stressors.STRESSORS, stressors.TOGETHER))
+    if kind == "tests" and tests:
+        return tests
     if kind == "tests":
         others = [name for name in selftests.names() if name not in (*FAULT_TESTS, "memx")]
         return (*rng.sample(FAULT_TESTS, 2), *rng.sample(others, 2))
@@ -101,10 +113,10 @@ def run(request: StressRequest) -> list[StepOutcome]:
     if "stressors" in request.kinds:
         stressors.need_stress_ng()
     built = build.build(request.kernel)
-    kit = StressKit(built, selftests.compile_tests(built), request.boot)
+    kit = StressKit(request, built, selftests.compile_tests(built))
     outcomes: list[StepOutcome] = []
     try:
-        work(request, kit, outcomes)
+        work(kit, outcomes)
     finally:
         path = save(request, built, outcomes)
         ui.result(summary(outcomes))
@@ -112,10 +124,10 @@ def run(request: StressRequest) -> list[StepOutcome]:
     return outcomes
 
 
-def work(request: StressRequest, kit: StressKit, outcomes: list[StepOutcome]) -> None:
+def work(kit: StressKit, outcomes: list[StepOutcome]) -> None:
     """Run rounds until the time is over or a guest is lost."""
-    end = time.monotonic() + request.minutes * 60
-    for step in steps(request):
+    end = time.monotonic() + kit.request.minutes * 60
+    for step in steps(kit.request):
         ui.note(f"{step}")
         outcome = StepOutcome(step)
         outcomes.append(outcome)
@@ -147,27 +159,49 @@ def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
 
 def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
     """Run one guest; its kernel's error messages go to the outcome, also if it is lost."""
-    machine = vm.checking(kit.built, step.cpus, SECONDS + GRACE, kit.boot)
+    machine = vm.checking(kit.built, step.cpus, kit.request.each + GRACE, words(kit.request))
     heard = session.run(machine, job(kit, step), "stress")
-    outcome.reports += kernel_log.find(heard.console)
+    found = selftests.complaints(heard.console, apart=kit.request.races)
+    outcome.reports += [test.detail for test in found]
+    if kit.request.races:
+        read_races(kit, heard, outcome)
     if heard.status:
         outcome.problems.append(f"the guest's script ended with status {heard.status}")
     return heard
 
 
+def words(request: StressRequest) -> str:
+    """Return the parameters that the guests' kernels are booted with."""
+    return " ".join(filter(None, (kcsan.BOOT if request.races else "", request.boot)))
+
+
+def read_races(kit: StressKit, heard: Transcript, outcome: StepOutcome) -> None:
+    """Keep the races that KCSAN found in this guest; those by mm/unmap are failures."""
+    found = kcsan.report(heard, kit.built)
+    outcome.races += found.races
+    outcome.watched = found.counters
+    outcome.reports += [f"KCSAN: {race.title}" for race in found.ours]
+
+
 def job(kit: StressKit, step: Step) -> initramfs.Job:
     """Return the guest's script and the programs it calls."""
+    lines, files = script(kit, step)
+    return session.job([*lines, *([kcsan.READ] if kit.request.races else [])], files)
+
+
+def script(kit: StressKit, step: Step) -> tuple[list[str], dict[str, Path]]:
+    each = kit.request.each
     if step.kind == "tests":
-        lines = selftests.guest_lines(False, step.names)
-        return session.job(lines, {f"/bin/{name}": kit.programs[name] for name in step.names})
+        files = {f"/bin/{name}": kit.programs[name] for name in step.names}
+        return selftests.guest_lines(False, step.names), files
     flip = vm.patches_code_safely(vm.version(kit.built.target.qemu), step.cpus)
     if step.kind == "memx":
         files = {"/bin/memx": kit.programs["memx"]}
-        command = stressors.memx(step.seed, SECONDS, step.cpus)
+        command = stressors.memx(step.seed, each, step.cpus)
     else:
         files = stressors.stress_ng_files()
-        command = stressors.stress_ng(step.names, step.seed, SECONDS)
-    return session.job([stressors.script(command, step.seed, flip)], files)
+        command = stressors.stress_ng(step.names, step.seed, each)
+    return [stressors.script(command, step.seed, flip)], files
 
 
 def judge_tests(heard: Transcript, outcome: StepOutcome) -> None:
@@ -181,7 +215,7 @@ def judge_tests(heard: Transcript, outcome: StepOutcome) -> None:
 
 
 def cut_power(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
-    machine = vm.checking(kit.built, step.cpus, powercuts.TIMEOUT, kit.boot)
+    machine = vm.checking(kit.built, step.cpus, powercuts.TIMEOUT, words(kit.request))
     cut = powercuts.plan(step.seed, 1)[0]
     test = powercuts.cut_once(machine, powercuts.compile_guest(kit.built), cut)
     outcome.operations = outcome.injected = 1
@@ -220,6 +254,29 @@ def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOu
         "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
         about, HEADER, tuple(rows(outcomes)), failures,
     )  # fmt: skip
-    proof.record(section)
+    proof.record(section, request.keep)
+    if request.races:
+        save_races(request, built, outcomes)
     text = proof.render_section(section)
     return results.write_both(results.HERE, results.stamped("stress"), data, text)
+
+
+def save_races(
+    request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]
+) -> None:
+    """Record the races of all guests together."""
+    watched = Counter[str]()
+    for outcome in outcomes:
+        watched.update(outcome.watched)
+    races = tuple(race for outcome in outcomes for race in outcome.races)
+    found = kcsan.RaceReport(races, dict(watched), kcsan.own_names(built))
+    about = environment.look(built, max(CPUS), vm.Machine.memory)
+    kcsan.record(found, ran(outcomes), about, request.keep)
+    ui.note(f"KCSAN: {kcsan.summary(found)}")
+
+
+def ran(outcomes: list[StepOutcome]) -> list[str]:
+    """Return how many guests of each kind ran, and for how long."""
+    kinds = Counter(" ".join((outcome.step.kind, *outcome.step.names)) for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return [*(f"{times} guests with {kind}" for kind, times in kinds.items()), f"{seconds:.0f} s"]

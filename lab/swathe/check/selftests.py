@@ -136,7 +136,7 @@ def hear(
     )
     lines = guest_lines(request.kunit, request.programs)
     if request.races:
-        lines.append(f"report {kcsan.FLAVOR} -- cat {kcsan.COUNTERS}")
+        lines.append(kcsan.READ)
     work = session.job(lines, {f"/bin/{name}": programs[name] for name in request.programs})
     name = f"test-{request.programs[0] if request.programs else 'kunit'}"
     heard = session.run(machine, work, name, tell(), stop)
@@ -158,10 +158,7 @@ def complaints(console: str, apart: bool = False) -> list[Test]:
 
 def read_races(heard: Transcript, request: SelftestRequest, built: build.BuiltKernel) -> list[Test]:
     """Record and judge the races that KCSAN found."""
-    counted = [line for section in heard.of(kcsan.FLAVOR) for line in section.lines]
-    result = kcsan.RaceReport(
-        tuple(kcsan.parse(heard.console)), kcsan.counters(counted), kcsan.own_names(built)
-    )
+    result = kcsan.report(heard, built)
     ran = [*(["KUnit"] if request.kunit else []), *request.programs]
     where = environment.look(built, request.cpus, vm.Machine.memory)
     kcsan.record(result, ran, where, request.keep)

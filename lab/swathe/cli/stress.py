@@ -17,13 +17,15 @@ or any kernel warning fails the whole command. stress-ng is the Debian package o
     ./swathe stress                       five minutes
     ./swathe stress --minutes 60 --seed 7
     ./swathe stress --only memx           one kind of guest
+    ./swathe stress --flavor kcsan --only tests --tests tables --each 600
+                                          look for data races in one test
 """
 
 import argparse
 import random
 
 from swathe.base import ui
-from swathe.check import rounds
+from swathe.check import rounds, selftests
 from swathe.cli import arguments
 
 MINUTES = 5.0
@@ -38,17 +40,31 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", choices=rounds.KINDS, action="append", help="kind of guest; may be repeated"
     )
+    parser.add_argument(
+        "--each", type=arguments.positive, default=rounds.SECONDS, metavar="S",
+        help=f"seconds of work in each guest, not for tests (default: {rounds.SECONDS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tests", choices=selftests.names(), action="append", default=[], metavar="NAME",
+        help="system-call test of the guests with tests (default: chosen at random); "
+        "may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--record", action="store_true", help="write the tables to docs/results, too"
+    )
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
+    arguments.add_variant_argument(parser)
 
 
 def request_from(args: argparse.Namespace) -> rounds.StressRequest:
     seed = random.randrange(1 << 31) if args.seed is None else args.seed
     kernel = arguments.request_from(args, pristine=False)
     return rounds.StressRequest(
-        kernel, args.minutes, seed, tuple(args.only or rounds.KINDS), args.boot
-    )
+        kernel, args.minutes, seed, tuple(args.only or rounds.KINDS), args.boot,
+        int(args.each), tuple(args.tests), args.record,
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
