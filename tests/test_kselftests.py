@@ -404,6 +404,37 @@ def test_an_unknown_name() -> None:
     assert test.wanted_programs(["mm/cow"]) == []
 
 
+@pytest.mark.parametrize(
+    ("again", "failed", "word"),
+    [("ok 1 a", 0, "differed once"), ("not ok 1 a", 1, "**differs**")],
+)
+def test_a_difference_must_show_twice(
+    monkeypatch: pytest.MonkeyPatch, again: str, failed: int, word: str
+) -> None:
+    """The program whose verdicts differ, and only that, runs in two more guests."""
+    ran: list[tuple[Entry, ...]] = []
+
+    def both(request: guests.KselftestRequest, *_: object) -> tuple[Transcript, Transcript]:
+        ran.append(request.entries)
+        return said("@ kselftests 0 mm/a\nok 1 a\n? 0\n"), said(
+            f"@ kselftests 0 mm/a\n{again}\n? 0\n"
+        )
+
+    monkeypatch.setattr(guests, "both", both)
+    programs = {entry.program: Path(entry.program) for entry in ENTRIES}
+    monkeypatch.setattr(guests, "job", lambda *_: None)
+    first = [
+        Comparison(ENTRIES[0].name, outcome("ok 1 a"), outcome("not ok 1 a")),
+        *(Comparison(entry.name, outcome("ok 1 a"), outcome("ok 1 a")) for entry in ENTRIES[1:]),
+    ]
+    catalogue = Catalogue(ENTRIES, ())
+    found = guests.confirm(REQUEST, BUILT, programs, first, catalogue)
+    assert ran == [ENTRIES[:1]]
+    assert [pair.name for pair in found] == [pair.name for pair in first]
+    assert verdicts.count(judge.judge(found[0], catalogue)).failed == failed
+    assert judge.row(found[0], catalogue)[3] == word
+
+
 # Results
 
 

@@ -7,6 +7,8 @@ Without NAME these parts run:
     hooks       golden tests of every semantic patch
     kunit       KUnit suites of mm/unmap, in the debug kernel
     guest       system-call tests, in the same guests as kunit
+    kselftests  the kernel's own mm tests, unchanged, in two guests: the verdicts
+                with mm/unmap off and on must be the same
 
 These parts take longer and run only when named:
 
@@ -15,8 +17,6 @@ These parts take longer and run only when named:
     field       swathe-proof, made for real machines, must find mutants in guests
     powercut    two guests lose their power: synced data must be on their disks
     ci          all parts above, as .ci/run runs them
-    kselftests  the kernel's own mm tests, unchanged, in two guests: the verdicts
-                with mm/unmap off and on must be the same
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
     configs     configurations that must compile without warnings, and kernel
@@ -25,7 +25,7 @@ These parts take longer and run only when named:
 At the end swathe prints a table of the parts with their durations, the failed
 tests, and how many tests passed, failed and were skipped.
 
-    ./swathe test                            the first four parts
+    ./swathe test                            the first five parts
     ./swathe test hooks putback              one part and one system-call test
     ./swathe test kselftests --full          the kernel's own tests, with the slow ones
     ./swathe test mm/cow mm/migration        two of the kernel's own tests
@@ -64,12 +64,11 @@ from swathe.kselftests import guests, listing
 
 # kunit and guest run as one part: they share their guests.
 KERNEL = "kernel"
-DEFAULT = ("lab", "hooks", "kunit", "guest")
+DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
 SELDOM = (spin.PART, "seeded", field_trials.PART, "powercut")
-# Stock code's own tests, which may be unsteady; and hours, for kernels without one hook each,
-# and for each configuration.
-LONG = (listing.PART, unhooked.PART, configurations.PART)
+# These take hours: kernels without one hook each, and each configuration.
+LONG = (unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
 GROUPS = {"ci": (*DEFAULT, *SELDOM)}
 TIMEOUT = 2700

@@ -17,12 +17,16 @@ from swathe.kselftests.listing import FILE, PART, Catalogue
 
 
 class Comparison(Struct, frozen=True):
-    """Both runs of one program; None where it did not end. commit: which swathe ran it."""
+    """Both runs of one program; None where it did not end. commit: which swathe ran it.
+
+    before: how two earlier runs of the same boots differed, which these runs do not confirm.
+    """
 
     name: str = field(name="test")
     off: ProgramRun | None
     on: ProgramRun | None
     commit: str = field(default="", name="swathe")
+    before: str = ""
 
 
 def unexplained(pair: Comparison, catalogue: Catalogue) -> list[cases.Case]:
@@ -40,6 +44,16 @@ def unsteady(pair: Comparison, name: str, catalogue: Catalogue) -> bool:
     return bool(known and known.unsteady)
 
 
+def differing(pair: Comparison, catalogue: Catalogue) -> str:
+    """Return how the verdicts differ, without cases that are known to be unsteady."""
+    if pair.off is None or pair.on is None:
+        return ""
+    return "; ".join(
+        str(item) for item in cases.differences(pair.off, pair.on)
+        if not unsteady(pair, item.name, catalogue)
+    )  # fmt: skip
+
+
 def judge(pair: Comparison, catalogue: Catalogue) -> list[Test]:
     """One test for the comparison, and one for each failure that nobody has explained."""
     full = f"{PART} {pair.name}"
@@ -51,12 +65,8 @@ def judge(pair: Comparison, catalogue: Catalogue) -> list[Test]:
              f"fails in stock, too ({case.detail or 'silent'}): {FILE.name} has no reason for it")
         for case in unexplained(pair, catalogue)
     ]  # fmt: skip
-    differing = [
-        item for item in cases.differences(pair.off, pair.on)
-        if not unsteady(pair, item.name, catalogue)
-    ]  # fmt: skip
-    if differing:
-        return [Test(full, Verdict.FAILED, "; ".join(map(str, differing))), *found]
+    if difference := differing(pair, catalogue):
+        return [Test(full, Verdict.FAILED, difference), *found]
     if pair.off.skipped:
         detail = next((case.detail for case in pair.off.cases if case.detail), "it skips itself")
         return [Test(full, Verdict.SKIPPED, detail), *found]
@@ -83,6 +93,8 @@ def row(pair: Comparison, catalogue: Catalogue) -> list[str]:
     word = "same"
     if judge(pair, catalogue)[0].verdict is Verdict.FAILED:
         word = "**differs**"
+    elif pair.before:
+        word = "differed once"
     elif pair.off and pair.on and cases.differences(pair.off, pair.on):
         word = "unsteady"
     (off, off_time), (on, on_time) = side(pair.off), side(pair.on)
