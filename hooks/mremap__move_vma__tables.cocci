@@ -11,8 +11,9 @@ expression E;
 move_vma(...) {
 <...
 if (unlikely(!err && (E))) {
+...
+  vm_flags_clear(vma, VM_LOCKED_MASK);
 + unmap_sweep_range(mm, old_addr, old_addr + old_len);
-  VM_WARN_ON_ONCE(new_vma == vma);
   ...
 }
 ...>

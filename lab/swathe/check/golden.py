@@ -14,7 +14,9 @@ def run() -> list[Test]:
     found = [complete_series()]
     for hook in hooks.load():
         if hook.rule.is_file():
-            found += [becomes(hook), refuses(hook), not_twice(hook)]
+            found += [refuses(hook)]
+            for sample in samples(hook):
+                found += [becomes(hook, sample), not_twice(hook, sample)]
     return found
 
 
@@ -41,30 +43,36 @@ def patched(hook: Hook, text: str) -> tuple[str, str]:
     return after, hooks.misfit(hook, text, after) if done.ok else hooks.reason(done)
 
 
-def sample(hook: Hook, ending: str) -> str:
-    path = TESTS / f"{hook.name}.{ending}"
+def samples(hook: Hook) -> list[str]:
+    """Return NAME, and NAME.KIND for each other form of the stock code that the hook must fit."""
+    kinds = sorted(path.stem for path in TESTS.glob(f"{hook.name}.*.res"))
+    return [hook.name, *kinds]
+
+
+def read(hook: Hook, name: str) -> str:
+    path = TESTS / name
     if not path.is_file():
-        raise CheckFailed(f"hook {hook.name} has no hooks/tests/{path.name}")
+        raise CheckFailed(f"hook {hook.name} has no hooks/tests/{name}")
     return path.read_text()
 
 
-def becomes(hook: Hook) -> Test:
-    """Check that NAME.c becomes exactly NAME.res, with the changes that the series declares."""
-    text, complaint = patched(hook, sample(hook, "c"))
-    if not complaint and text != sample(hook, "res"):
-        complaint = f"the result is not tests/{hook.name}.res"
-    return judge(f"{hook.name} fires", complaint)
+def becomes(hook: Hook, sample: str) -> Test:
+    """Check that SAMPLE.c becomes exactly SAMPLE.res, with the changes that the series declares."""
+    text, complaint = patched(hook, read(hook, f"{sample}.c"))
+    if not complaint and text != read(hook, f"{sample}.res"):
+        complaint = f"the result is not tests/{sample}.res"
+    return judge(f"{sample} fires", complaint)
 
 
 def refuses(hook: Hook) -> Test:
     """Check that the hook refuses NAME.refuse.c."""
-    _, complaint = patched(hook, sample(hook, "refuse.c"))
+    _, complaint = patched(hook, read(hook, f"{hook.name}.refuse.c"))
     return judge(
         f"{hook.name} refuses", "" if complaint else "it accepts the file that it must refuse"
     )
 
 
-def not_twice(hook: Hook) -> Test:
+def not_twice(hook: Hook, sample: str) -> Test:
     """Check that the hook refuses a file that it has already changed."""
-    _, complaint = patched(hook, sample(hook, "res"))
-    return judge(f"{hook.name} not twice", "" if complaint else "it applies a second time")
+    _, complaint = patched(hook, read(hook, f"{sample}.res"))
+    return judge(f"{sample} not twice", "" if complaint else "it applies a second time")
