@@ -186,7 +186,7 @@ def test_a_miss_is_named_and_writes_nothing(
     assert __main__.main(["apply", str(small_tree)]) == 1
     said = capsys.readouterr().err
     assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117" in said
-    assert "it changes 0 places in try_it instead of 1" in said
+    assert "it changes 0 places in try_it instead of 1\n" in said
     assert fingerprint(small_tree) == before
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The hooks: semantic patches that make stock code call mm/unmap, listed in hooks/series."""
 
+import functools
 import hashlib
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +13,32 @@ from msgspec import Struct
 from swathe.base import process, reading
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
-from swathe.kernel import changes
+from swathe.kernel import anchors, changes
 from swathe.kernel.version import Version, in_range
 
 SERIES = HOOKS / "series"
 MACROS = HOOKS / "macros.h"
 TIME_LIMIT = 120
+VERSION = re.compile(r"spatch version (\S+)")
+UNPARSED = re.compile(r"^(?:bad|BAD:!+): (.*)$", re.MULTILINE)
+ADVICE = (
+    "change the rules named above so that they fit this tree: docs/apply.md, "
+    '"When a hook does not fit", says how'
+)
 
 
 class HookMissed(CheckFailed):
-    """A hook's changes differ from those that hooks/series declares."""
+    """The changes of hooks differ from those that hooks/series declares; names are theirs."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+
+
+def missed_all(found: Sequence[HookMissed]) -> HookMissed:
+    """Return one exception for all hooks that do not fit."""
+    names = [name for error in found for name in error.names]
+    return HookMissed("\n".join(map(str, found)), names)
 
 
 class Hook(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,13 +82,30 @@ def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
     return chosen
 
 
+@functools.cache
+def spatch_version() -> str:
+    """Return the version of Coccinelle, such as 1.1.1."""
+    found = VERSION.search(process.run(["spatch", "--version"], quiet=True).output)
+    return found[1] if found else "of an unknown version"
+
+
 def spatch(rule: Path, path: str, directory: Path) -> process.Done:
     """Apply one rule to one file below directory, in place."""
     argv = ["spatch", "--very-quiet", "--no-show-diff", "--no-includes", "--in-place"]
-    if MACROS.is_file():
-        argv += ["--macro-file", str(MACROS)]
-    argv += ["--sp-file", str(rule), path]
+    argv += [*macros(), "--sp-file", str(rule), path]
     return process.run(argv, cwd=directory, timeout=TIME_LIMIT, quiet=True)
+
+
+def macros() -> list[str]:
+    return ["--macro-file", str(MACROS)] if MACROS.is_file() else []
+
+
+def unparsed(path: str, directory: Path) -> set[str]:
+    """Return the functions of a file that spatch cannot parse, and so passes over silently."""
+    argv = ["spatch", "--parse-c", "--no-includes", *macros(), path]
+    done = process.run(argv, cwd=directory, timeout=TIME_LIMIT, quiet=True)
+    heads = (changes.HEAD.match(line) for line in UNPARSED.findall(done.output))
+    return {head[1] for head in heads if head}
 
 
 def parse_rule(rule: Path) -> None:
@@ -77,7 +113,10 @@ def parse_rule(rule: Path) -> None:
     argv = ["spatch", "--very-quiet", "--parse-cocci", str(rule)]
     done = process.run(argv, timeout=TIME_LIMIT, quiet=True)
     if not done.ok:
-        raise CheckFailed(f"hooks/{rule.name} is not a valid semantic patch: {reason(done)}")
+        raise CheckFailed(
+            f"hooks/{rule.name} is not a valid semantic patch for spatch {spatch_version()}: "
+            f"{reason(done)}"
+        )
 
 
 def reason(done: process.Done) -> str:
@@ -88,19 +127,26 @@ def reason(done: process.Done) -> str:
 
 def apply_one(hook: Hook, before: str, kernel: Version) -> str:
     """Return the file's text with the hook applied; raise HookMissed if it does not fit exactly."""
-    where = f"hook {hook.name} does not fit {hook.file} of Linux {kernel}"
     with scratch("hook") as stage:
         target = stage / hook.file
         target.parent.mkdir(parents=True)
         target.write_text(before)
         done = spatch(hook.rule, hook.file, stage)
-        if not done.ok:
-            raise HookMissed(f"{where}: {reason(done)}")
         after = target.read_text()
-    complaint = misfit(hook, before, after)
-    if complaint:
-        raise HookMissed(f"{where}: {complaint}")
-    return after
+        complaint = misfit(hook, before, after) if done.ok else reason(done)
+        if not complaint:
+            return after
+        target.write_text(before)
+        blind = unparsed(hook.file, stage)
+    raise HookMissed(explained(hook, before, kernel, complaint, blind), [hook.name])
+
+
+def explained(hook: Hook, before: str, kernel: Version, complaint: str, blind: set[str]) -> str:
+    """Return what is needed to mend a hook: what its rule looks for, and what the file has."""
+    told = [f"hook {hook.name} does not fit {hook.file} of Linux {kernel}: {complaint}"]
+    told += anchors.report(hook.rule.read_text(), hook.functions, hook.file, before)
+    told += [f"spatch cannot parse {name}()" for name in sorted(blind & set(hook.functions))]
+    return "\n    ".join([*told, f"rule: hooks/{hook.rule.name}; spatch {spatch_version()}"])
 
 
 def misfit(hook: Hook, before: str, after: str) -> str:
@@ -125,14 +171,20 @@ def misfit(hook: Hook, before: str, after: str) -> str:
 def apply_to_text(path: str, pristine: str, hooks: list[Hook], kernel: Version) -> str:
     """Apply all hooks of one file, in the order of the series."""
     text = pristine
+    missed = []
     for hook in hooks:
-        text = apply_one(hook, text, kernel)
+        try:
+            text = apply_one(hook, text, kernel)
+        except HookMissed as error:
+            missed.append(error)
+    if missed:
+        raise missed_all(missed)
     return text
 
 
 def checksum(pristine: str, hooks: list[Hook]) -> str:
     """Return a checksum of everything that the hooked text depends on."""
-    digest = hashlib.sha256(pristine.encode())
+    digest = hashlib.sha256(f"{spatch_version()}\n{pristine}".encode())
     for hook in hooks:
         digest.update(repr(hook).encode() + hook.rule.read_bytes())
     if MACROS.is_file():
@@ -149,22 +201,35 @@ def by_file(hooks: list[Hook]) -> dict[str, list[Hook]]:
 
 
 def hooked(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> dict[str, str]:
-    """Return the new text of every hooked file; results for unchanged input are cached."""
+    """Return the new text of every hooked file; raise HookMissed for all hooks that do not fit."""
     for hook in hooks:
         if not hook.rule.is_file():
             raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")
     result = {}
+    missed = []
     for path, chosen in by_file(hooks).items():
-        if not (tree / path).is_file():
-            raise HookMissed(
-                f"hook {chosen[0].name} does not fit {path} of Linux {kernel}: no such file"
-            )
-        before = (tree / path).read_text()
-        kept = cache / checksum(before, chosen)
-        if not kept.is_file():
-            for hook in chosen:
-                parse_rule(hook.rule)
-            text = apply_to_text(path, before, chosen, kernel)
-            write_atomically(kept, text.encode())
-        result[path] = kept.read_text()
+        try:
+            result[path] = hooked_file(tree, path, chosen, kernel, cache)
+        except HookMissed as error:
+            missed.append(error)
+    if missed:
+        raise missed_all([*missed, HookMissed(ADVICE)])
     return result
+
+
+def hooked_file(tree: Path, path: str, hooks: list[Hook], kernel: Version, cache: Path) -> str:
+    """Return the new text of one file; results for unchanged input are cached."""
+    if not (tree / path).is_file():
+        names = [hook.name for hook in hooks]
+        raise HookMissed(
+            f"{'hook' if len(names) == 1 else 'hooks'} {', '.join(names)} "
+            f"{'does' if len(names) == 1 else 'do'} not fit {path} of Linux {kernel}: no such file",
+            names,
+        )
+    before = (tree / path).read_text()
+    kept = cache / checksum(before, hooks)
+    if not kept.is_file():
+        for hook in hooks:
+            parse_rule(hook.rule)
+        write_atomically(kept, apply_to_text(path, before, hooks, kernel).encode())
+    return kept.read_text()
