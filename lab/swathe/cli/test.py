@@ -4,7 +4,7 @@
 Without NAME these parts run:
 
     lab         pytest over tests/, ruff and mypy
-    hooks       golden tests of every semantic patch
+    hooks       golden tests of every semantic patch; all hooks on each Linux in build/src
     kunit       KUnit suites of mm/unmap, in the debug kernel
     guest       system-call tests, in the same guests as kunit
     kselftests  the kernel's own mm tests, unchanged, in two guests: the verdicts
@@ -27,6 +27,7 @@ tests, and how many tests passed, failed and were skipped.
 
     ./swathe test                            the first five parts
     ./swathe test hooks putback              one part and one system-call test
+    ./swathe test hooks --releases           the hooks on every point release, fetched first
     ./swathe test kselftests --full          the kernel's own tests, with the slow ones
     ./swathe test mm/cow mm/migration        two of the kernel's own tests
     ./swathe test configs/compiled           the configurations that are only compiled
@@ -50,8 +51,8 @@ from swathe.base.table import Column, Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import (
     configurations,
+    every_release,
     field_trials,
-    golden,
     lab,
     powercuts,
     seeded,
@@ -84,6 +85,7 @@ class TestRequest:
     powercut: powercuts.PowercutRequest
     kselftests: guests.KselftestRequest
     configs: configurations.ConfigurationsRequest
+    releases: every_release.ReleasesRequest
     seed: int
 
     def wants(self, part: str) -> bool:
@@ -118,9 +120,14 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--full", action="store_true", help="also run the slow kselftests")
     parser.add_argument(
+        "--releases", action="store_true",
+        help="hooks: first fetch the source of every point release that Debian has",
+    )  # fmt: skip
+    parser.add_argument(
         "--record",
         action="store_true",
-        help="write the tables of kselftests, configurations and KCSAN races to docs/results, too",
+        help="write the tables of releases, kselftests, configurations and KCSAN races to "
+        "docs/results, too",
     )
     parser.add_argument(
         "--mutants", metavar="LIST", help="comma-separated mutants of mutants/series"
@@ -168,7 +175,8 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     cuts = powercuts.PowercutRequest(
         guest.kernel, CUTS, seed, args.cpus, powercuts.TIMEOUT, boot.strip()
     )
-    return TestRequest(frozenset(names), guest, cuts, own, configs, seed)
+    releases = every_release.ReleasesRequest(args.releases, args.record)
+    return TestRequest(frozenset(names), guest, cuts, own, configs, releases, seed)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -200,7 +208,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
     kernel, cpus = request.guest.kernel, request.guest.cpus
     every: list[tuple[str, Callable[[], list[Test]]]] = [
         ("lab", lab.run),
-        ("hooks", golden.run),
+        ("hooks", partial(every_release.run, request.releases)),
         (spin.PART, spin.run),
         (KERNEL, partial(selftests.run, request.guest)),
         ("seeded", partial(seeded.run, kernel, request.seed, cpus)),

@@ -14,6 +14,9 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 RELEASES = ("bookworm", "trixie", "stable", "testing", "sid", "unstable")
+SECURITY = "-security"
+# A line of "apt-cache madison" about a binary package.
+OFFER = re.compile(r"^ *(\S+) \| +(\S+) \| \S+ (\S+) \S+ Packages$", re.MULTILINE)
 TIME_LIMIT = 1800
 
 
@@ -77,17 +80,31 @@ def mirrors(listing: str) -> list[tuple[str, str]]:
     ]
 
 
-def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
-    """Make an apt configuration in directory home, for one suite (None: all the host's suites).
+def configured() -> str:
+    """Return the mirrors and suites that the host's apt uses, one pair a line."""
+    form = "$(REPO_URI) $(CODENAME)"
+    return Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages").output
+
+
+def site_of(suite: str, listing: str) -> str:
+    """Return the mirror of a suite; security updates have one of their own."""
+    site, _ = mirror(listing)
+    if not suite.endswith(SECURITY):
+        return site
+    known = [where for where, name in mirrors(listing) if name.endswith(SECURITY)]
+    return known[0] if known else f"{site.rstrip('/')}{SECURITY}"
+
+
+def private(suites: Sequence[str], home: Path, architecture: str = "") -> Apt:
+    """Make an apt configuration in directory home, for these suites (none: all the host's).
 
     architecture is a foreign architecture to download packages for.
     """
-    form = "$(REPO_URI) $(CODENAME)"
-    done = Apt().run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    listing = configured()
     for name in ("lists/partial", "cache/archives/partial"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    site, _ = mirror(done.output)
-    wanted = [(site, suite)] if suite else mirrors(done.output)
+    mirror(listing)
+    wanted = [(site_of(name, listing), name) for name in suites] or mirrors(listing)
     lines = [f"deb [signed-by={KEYRING}] {where} {name} main\n" for where, name in wanted]
     (home / "sources.list").write_text("".join(lines))
     settings = (
@@ -101,6 +118,16 @@ def private(suite: str | None, home: Path, architecture: str = "") -> Apt:
     return Apt(tuple(word for setting in settings for word in ("-o", setting)))
 
 
+def offered(own: Apt, package: str) -> dict[str, list[str]]:
+    """Return the suites that have each version of a package, the newest version first."""
+    found: dict[str, list[str]] = {}
+    for name, version, where in OFFER.findall(own.run("apt-cache", "madison", package).output):
+        suite = where.split("/")[0]
+        if name == package and suite not in found.setdefault(version, []):
+            found[version].append(suite)
+    return found
+
+
 def fetch(package: str, suite: str | None, directory: Path) -> Path:
     """Download a package and verify its checksum; return its file.
 
@@ -109,7 +136,7 @@ def fetch(package: str, suite: str | None, directory: Path) -> Path:
     own = Apt()
     done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
     if not done.ok and suite:
-        own = private(suite, directory / "apt")
+        own = private([suite], directory / "apt")
         done = attempt(own, package, directory, update=True)
     advice = "install that package, or name a tree or tarball with --source"
     return fetched(own, package, directory, done, advice)
@@ -117,7 +144,7 @@ def fetch(package: str, suite: str | None, directory: Path) -> Path:
 
 def fetch_foreign(package: str, architecture: str, directory: Path) -> Path:
     """Download a package for a foreign architecture; dpkg's configuration stays unchanged."""
-    own = private(None, directory / "apt", architecture)
+    own = private((), directory / "apt", architecture)
     done = attempt(own, package, directory, update=True)
     return fetched(own, package, directory, done, f"it is needed for {architecture}")
 

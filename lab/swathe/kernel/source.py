@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Get kernel source: from Debian's package, a tarball, or the user's own tree."""
 
+import contextlib
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,11 +62,16 @@ def from_package(kernel: str) -> Source:
     with scratch("fetch") as directory:
         ui.note(f"fetching linux-source-{kernel} (about 150 MB)")
         deb = apt.fetch(f"linux-source-{kernel}", SUITES[kernel], directory)
-        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
-        tarball = directory / "usr" / "src" / installed.name
-        if not tarball.is_file():
-            raise CheckFailed(f"{deb.name} does not hold {installed.name}")
-        return unpack(tarball, SOURCES, kernel)
+        return unpack(packed(deb, kernel, directory), SOURCES, kernel)
+
+
+def packed(deb: Path, kernel: str, directory: Path) -> Path:
+    """Return the tarball in Debian's package, extracted below a temporary directory."""
+    process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+    tarball = directory / "usr" / "src" / f"linux-source-{kernel}.tar.xz"
+    if not tarball.is_file():
+        raise CheckFailed(f"{deb.name} does not hold {tarball.name}")
+    return tarball
 
 
 def from_tarball(tarball: Path) -> Source:
@@ -80,17 +87,26 @@ def from_tarball(tarball: Path) -> Source:
 
 def unpack(tarball: Path, home: Path, kernel: str | None) -> Source:
     """Unpack in a temporary directory, check the version, then move the tree to its place."""
-    ui.note(f"unpacking {tarball.name}")
-    with scratch("unpack") as directory:
-        argv = ["tar", "-x", "-f", str(tarball), "-C", str(directory), "--no-same-owner"]
-        process.check(argv, f"unpacking {tarball.name}", timeout=1200)
-        trees = [path for path in directory.iterdir() if path.is_dir()]
-        if len(trees) != 1:
-            raise UsageError(f"{tarball} does not hold exactly one directory with a kernel tree")
-        found = version.of_tree(trees[0])
+    with unpacked_tree(tarball) as tree:
+        found = version.of_tree(tree)
         if kernel and found.series != kernel:
             raise CheckFailed(f"{tarball.name} holds Linux {found}, not {kernel}")
         final = home / f"linux-{found}"
         home.mkdir(parents=True, exist_ok=True)
-        trees[0].rename(final)
+        tree.rename(final)
     return Source(final, found, ours=True)
+
+
+@contextlib.contextmanager
+def unpacked_tree(tarball: Path, parts: Sequence[str] = ()) -> Iterator[Path]:
+    """Unpack a tarball's tree, or parts of its top directory, in a temporary directory."""
+    ui.note(f"unpacking {tarball.name}")
+    with scratch("unpack") as directory:
+        argv = ["tar", "-x", "-f", str(tarball), "-C", str(directory), "--no-same-owner"]
+        if parts:
+            argv += ["--wildcards", "--no-wildcards-match-slash", *(f"*/{part}" for part in parts)]
+        process.check(argv, f"unpacking {tarball.name}", timeout=1200)
+        trees = [path for path in directory.iterdir() if path.is_dir()]
+        if len(trees) != 1:
+            raise UsageError(f"{tarball} does not hold exactly one directory with a kernel tree")
+        yield trees[0]

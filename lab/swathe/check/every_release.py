@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which point releases of Linux every hook fits. Their trees are only read."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swathe.base import results, table, ui
+from swathe.base.verdicts import Test, Verdict
+from swathe.check import golden
+from swathe.guest import environment
+from swathe.kernel import hooks, releases, tree
+from swathe.kernel.hooks import HookMissed
+from swathe.kernel.source import Source
+from swathe.kernel.version import Version
+
+HEADER = ("Linux", "Debian's package", "spatch", "hooks that fit", "hooked files", "swathe")
+NAME = f"releases-{releases.SERIES}"
+
+
+@dataclass(frozen=True)
+class ReleasesRequest:
+    """fetch: get all releases first; keep: write the table to docs/results, too."""
+
+    fetch: bool = False
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """How many hooks fit a release. checksum: of all files as the hooks leave them."""
+
+    release: str
+    origin: str
+    spatch: str
+    hooks: int
+    misfits: tuple[str, ...]
+    checksum: str
+    commit: str
+
+    def cells(self) -> tuple[str, ...]:
+        fit = f"{self.hooks - len(self.misfits)} of {self.hooks}"
+        names = f", not {', '.join(f'`{name}`' for name in self.misfits)}" if self.misfits else ""
+        return (
+            self.release, self.origin, self.spatch, f"{fit}{names}",
+            f"`{self.checksum}`" if self.checksum else "", self.commit,
+        )  # fmt: skip
+
+
+Rows = list[ReleaseRow]
+
+
+def run(request: ReleasesRequest) -> list[Test]:
+    """The golden tests, then every release in build/src."""
+    tests = golden.run()
+    if request.fetch:
+        tests += [absent(*entry) for entry in releases.fetch_missing()]
+    rows = []
+    for item in releases.found():
+        row, test = try_hooks(item)
+        rows.append(row)
+        tests.append(test)
+    if rows:
+        ui.note(f"results: {record(rows, request.keep)}")
+    return tests
+
+
+def absent(release: Version, reason: str) -> Test:
+    return Test(f"hooks: Linux {release}", Verdict.SKIPPED, reason)
+
+
+def try_hooks(item: Source) -> tuple[ReleaseRow, Test]:
+    """Apply all hooks to a release in memory."""
+    name = f"hooks: Linux {item.key}"
+    count = len(hooks.fitting(hooks.load(), item.version))
+    misfits: tuple[str, ...] = ()
+    checksum, test = "", Test(name, Verdict.PASSED)
+    try:
+        checksum = digest(tree.plan(item.tree, item.version).changed)
+    except HookMissed as error:
+        misfits, test = error.names, Test(name, Verdict.FAILED, str(error))
+    return ReleaseRow(
+        item.key, releases.origin(item), hooks.spatch_version(), count, misfits, checksum,
+        environment.commit(),
+    ), test  # fmt: skip
+
+
+def digest(changed: dict[str, bytes]) -> str:
+    """Return a checksum of the hooked files, to compare what versions of spatch make of them."""
+    whole = hashlib.sha256()
+    for path, data in sorted(changed.items()):
+        whole.update(f"{path} {len(data)}\n".encode() + data)
+    return whole.hexdigest()[:12]
+
+
+def order(row: ReleaseRow) -> tuple[Version, str, str]:
+    return Version.parse(row.release.split("-")[0]), row.release, row.spatch
+
+
+def merged(before: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> Iterator[ReleaseRow]:
+    """Return the rows in order; a release that was not tried now stays as it was."""
+    known = {(row.release, row.spatch): row for row in [*before, *rows]}
+    yield from sorted(known.values(), key=order)
+
+
+def record(rows: Sequence[ReleaseRow], keep: bool) -> Path:
+    def make(before: Rows | None) -> tuple[Rows, str]:
+        kept = list(merged(before or (), rows))
+        return kept, markdown(kept)
+
+    return results.record(NAME, keep, Rows, make)[-1]
+
+
+def markdown(rows: Sequence[ReleaseRow]) -> str:
+    shown = table.markdown(table.of_text(HEADER, [row.cells() for row in rows]), table.as_it_is)
+    return (
+        f"{results.SPDX}\n# Point releases of Linux {releases.SERIES}\n\n"
+        "`./swathe test hooks --releases`: how many hooks fit the source of each release that\n"
+        "Debian's archives have, and a checksum of all files as the hooks leave them: it is the\n"
+        "same for each version of spatch. Only the sources were read; what was built and booted\n"
+        f"is in the other tables.\n\n{shown}\n"
+    )
