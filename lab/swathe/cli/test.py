@@ -13,6 +13,8 @@ Without NAME these parts run:
 These parts take longer and run only when named:
 
     model       model checking with SPIN: how empty page tables are freed
+    debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, lab,
+                hooks, apply, a compile of mm/; needs root
     seeded      kernels broken on purpose, by each mutant: a test must fail
     field       swathe-proof, made for real machines, must find mutants in guests
     powercut    two guests lose their power: synced data must be on their disks
@@ -51,6 +53,7 @@ from swathe.base.table import Column, Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import (
     configurations,
+    debian13,
     every_release,
     field_trials,
     lab,
@@ -67,7 +70,7 @@ from swathe.kselftests import guests, listing
 KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
-SELDOM = (spin.PART, "seeded", field_trials.PART, "powercut")
+SELDOM = (spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut")
 # These take hours: kernels without one hook each, and each configuration.
 LONG = (unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
@@ -210,6 +213,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         ("lab", lab.run),
         ("hooks", partial(every_release.run, request.releases)),
         (spin.PART, spin.run),
+        (debian13.PART, debian13.run),
         (KERNEL, partial(selftests.run, request.guest)),
         ("seeded", partial(seeded.run, kernel, request.seed, cpus)),
         (field_trials.PART, partial(field_trials.run, kernel, request.seed, cpus)),

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The part debian13: when it is skipped, what it passes on, and that it leaves no mounts."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from swathe.base import process, verdicts
+from swathe.base.errors import CheckFailed
+from swathe.base.verdicts import Verdict
+from swathe.check import debian13
+from swathe.check.debian13 import Debian13
+from swathe.cli import test as command
+from swathe.kernel import apt
+
+Fake = Callable[[str, str], Path]
+MIRROR = "http://mirror.example/debian/ bookworm\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The part's directory, without a system in it."""
+    monkeypatch.setattr(debian13, "BASE", tmp_path / "base")
+    monkeypatch.setattr(debian13, "ARCHIVES", tmp_path / "archives")
+    monkeypatch.setattr(debian13, "LOG", tmp_path / "log" / "debian13.log")
+    monkeypatch.setattr(apt, "need", lambda _: None)
+    return tmp_path
+
+
+@pytest.fixture
+def possible(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root, and programs that do nothing."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(apt, "configured", lambda: MIRROR)
+    fake("unshare", '[[ $* == *debootstrap* ]] && { echo "E: no network"; exit 1; }; exit 0')
+
+
+def only(tests: list[verdicts.Test]) -> verdicts.Test:
+    (single,) = tests
+    return single
+
+
+def test_ci_has_the_part() -> None:
+    assert debian13.PART in command.GROUPS["ci"]
+    assert debian13.PART not in command.DEFAULT
+
+
+def test_it_is_skipped_without_root(possible: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found = only(debian13.run())
+    assert (found.verdict, "as root only" in found.detail) == (Verdict.SKIPPED, True)
+
+
+def test_it_is_skipped_without_namespaces(possible: None, fake: Fake) -> None:
+    fake("unshare", "exit 1")
+    found = only(debian13.run())
+    assert (found.verdict, "no mount namespaces" in found.detail) == (Verdict.SKIPPED, True)
+
+
+def test_it_is_skipped_if_debian_cannot_be_made(possible: None, home: Path) -> None:
+    found = only(debian13.run())
+    assert found.verdict is Verdict.SKIPPED
+    assert found.detail.endswith("(no network?): E: no network")
+    assert not (home / "base").exists()
+
+
+def test_the_base_has_the_security_suite(possible: None, fake: Fake, home: Path) -> None:
+    fake("unshare", 'd=${@: -2:1}; mkdir -p "$d/etc/apt"; echo main >"$d/etc/apt/sources.list"')
+    debian13.LOG.parent.mkdir()
+    debian13.bootstrap()
+    assert (home / "base/etc/apt/sources.list").read_text() == (
+        "main\ndeb http://mirror.example/debian-security trixie-security main\n"
+    )
+
+
+def test_settings_of_the_host_are_passed_on(
+    fake: Fake, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pip = home / "pip.conf"
+    pip.write_text("[global]\n")
+    monkeypatch.setattr(debian13, "PIP_FILES", ("~/no-such-file", str(pip)))
+    fake("apt-config", "echo 'Acquire::http::Proxy \"p\";'; echo 'Dir::Etc \"etc/apt\";'")
+    root = home / "root"
+    (root / "etc/apt/apt.conf.d").mkdir(parents=True)
+    debian13.pass_settings(root)
+    assert (root / "etc/apt/apt.conf.d/99host").read_text() == 'Acquire::http::Proxy "p";\n'
+    assert (root / "etc/pip.conf").read_text() == "[global]\n"
+    assert (root / "etc/resolv.conf").is_file() is Path("/etc/resolv.conf").is_file()
+
+
+def test_the_environment_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "p")
+    monkeypatch.setenv("SWATHE_BUILD", "/elsewhere")
+    names = {word.partition("=")[0] for word in debian13.settings()}
+    assert "HTTPS_PROXY" in names
+    assert "SWATHE_BUILD" not in names
+
+
+def failing(_: Debian13) -> None:
+    raise CheckFailed("it broke")
+
+
+def test_a_failed_step_is_the_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian13, "launch", lambda _: None)
+    monkeypatch.setattr(debian13, "test", failing)
+    verdicts = [(test.verdict, test.detail) for test in debian13.attempts(Debian13(home))]
+    assert verdicts == [(Verdict.PASSED, ""), (Verdict.FAILED, "it broke")]
+
+
+def test_the_nested_failures_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "failed: lab: a (b)\nlab: 1 passed\nfailed: lab: a (b)\n1 passed, 1 failed, 0 skipped\n"
+    monkeypatch.setattr(Debian13, "run", lambda *_: process.Done(1, said))
+    with pytest.raises(CheckFailed, match=r"^failed: lab: a \(b\); see .*debian13\.log$"):
+        debian13.test(Debian13(home))
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("busybox") is None, reason="needs root and busybox"
+)
+@pytest.mark.parametrize("command", ["true", "false", "no-such-program"])
+def test_no_mount_is_left(home: Path, command: str) -> None:
+    root = home / "root"
+    for name in ("bin", "proc", "sys", "dev", "var/cache/apt/archives", "root/swathe"):
+        (root / name).mkdir(parents=True)
+    for name in ("sh", "env", "true", "false"):
+        shutil.copy(shutil.which("busybox") or "", root / "bin" / name)
+    debian13.ARCHIVES.mkdir()
+    debian13.LOG.parent.mkdir()
+    if not process.run([*debian13.NAMESPACES, "true"]).ok:
+        pytest.skip("no mount namespaces here")
+    machine = Debian13(root)
+    assert machine.run([command]).ok is (command == "true")
+    assert machine.run(
+        ["sh", "-c", "test -d /proc/1 && test -c /dev/null && test $PWD = /root/swathe"]
+    ).ok
+    assert str(home) not in Path("/proc/mounts").read_text()
+    assert list((root / "proc").iterdir()) == []
