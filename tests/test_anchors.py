@@ -60,7 +60,7 @@ def backported(tmp_path: Path) -> Path:
 def test_all_hooks_that_do_not_fit_are_told_of(backported: Path, tmp_path: Path) -> None:
     chosen = [ALL[name] for name in (*BACKPORTED, "madvise__dontneed__mmap_locked")]
     with pytest.raises(hooks.HookMissed) as caught:
-        hooks.hooked(backported, chosen, KERNEL, tmp_path / "cache")
+        hooks.steps(backported, chosen, KERNEL, tmp_path / "cache")
     assert set(caught.value.names) == {hook.name for hook in chosen}
     said = str(caught.value)
     for name in BACKPORTED:

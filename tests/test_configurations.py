@@ -11,14 +11,13 @@ import pytest
 from msgspec.structs import replace as changed
 
 from swathe.__main__ import parser
-from swathe.base import process, results
+from swathe.base import process, release, results
 from swathe.base.errors import CheckFailed, UsageError, VmLost
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import compile_warnings, configurations, selftests
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
 from swathe.cli import test
-from swathe.guest import environment
 from swathe.kernel import apt, build, config, hooks, source, tree, version
 
 NATIVE = Cross((), (), "amd64")
@@ -241,7 +240,7 @@ def test_all_mirrors_serve_another_architecture() -> None:
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "HERE", tmp_path / "now")
     monkeypatch.setattr(results, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(environment, "commit", lambda: "abc")
+    monkeypatch.setattr(release, "commit", lambda: "abc")
     monkeypatch.setattr(source, "get", lambda *_: FOUND)
     monkeypatch.setattr(tree, "prepare", lambda _: tree.Prepared(TREE, ""))
     return tmp_path

@@ -22,6 +22,8 @@ COMMANDS = {
     "run": "boot that kernel and run a static program of yours in it",
     "field": "build a test program for real machines",
     "apply": "add Swathe to a kernel source tree of your own",
+    "export": "write Swathe as patches: for git, for patch, for NixOS",
+    "version": "print the version, the commit and the supported kernels",
 }
 
 STATUSES = """\

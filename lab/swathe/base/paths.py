@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from swathe.base.errors import UsageError
+
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("SWATHE_BUILD", ROOT / "build"))
 
@@ -43,6 +45,36 @@ def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
         return False
     write_atomically(path, data, mode)
     return True
+
+
+def require_new(directory: Path) -> None:
+    """Raise unless the directory is empty, or does not exist and its parent does."""
+    if not directory.parent.is_dir():
+        raise UsageError(f"there is no directory {directory.parent}: make it first")
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file: name a new or an empty directory")
+    if directory.is_dir() and any(directory.iterdir()):
+        raise UsageError(f"{directory} is not empty: name a new or an empty directory")
+
+
+@contextlib.contextmanager
+def new_directory(directory: Path) -> Iterator[Path]:
+    """Fill a directory under a temporary name, then rename it; errors leave nothing behind.
+
+    A directory that exists stays, since a shell may be in it: its entries are moved there.
+    """
+    require_new(directory)
+    exists = directory.is_dir()
+    parent = directory if exists else directory.parent
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=parent) as name:
+        made = Path(name) / directory.name
+        made.mkdir()
+        yield made
+        if not exists:
+            made.rename(directory)
+            return
+        for entry in made.iterdir():
+            entry.rename(directory / entry.name)
 
 
 @contextlib.contextmanager

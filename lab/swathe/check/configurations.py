@@ -15,13 +15,12 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from swathe.base import reading, results, table, ui, verdicts
+from swathe.base import reading, release, results, table, ui, verdicts
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.table import Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import compile_warnings, selftests
 from swathe.check.compile_warnings import Compilation, Cross
-from swathe.guest import environment
 from swathe.kernel import config, hooks, source, tree
 from swathe.kernel.hooks import Hook
 from swathe.kernel.source import Source
@@ -170,7 +169,7 @@ def timed(
         tests = [Test(f"{PART} {name}", Verdict.FAILED, str(error))]
     good = all(test.verdict is not Verdict.FAILED for test in tests)
     return ConfigurationRow(
-        name, kind, why, good, said, time.monotonic() - began, environment.commit()
+        name, kind, why, good, said, time.monotonic() - began, release.commit()
     ), tests
 
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import parallel, process, ui
+from swathe.base import parallel, process, release, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks
 from swathe.base.paths import BUILD, CONFIGS, ROOT, locked, scratch
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import compile_warnings
-from swathe.guest import environment
 from swathe.kernel import apt, config, hooks, tree, version
 from swathe.kernel.arch import X86_64
 from swathe.kernel.hooks import HookMissed
@@ -153,7 +152,7 @@ def pass_settings(root: Path) -> None:
 
 def clone(machine: Debian13) -> None:
     """Clone this repository's last commit into the machine."""
-    if environment.commit().endswith("-dirty"):
+    if release.commit().endswith("-dirty"):
         ui.note("Debian 13 gets the last commit: there are changes that are not committed")
     argv = ["git", "-c", "safe.directory=*", "clone", "--quiet", "--no-hardlinks", str(ROOT)]
     process.check([*argv, str(machine.inside(CLONE))], "cloning this repository")

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import results, table, ui
+from swathe.base import release, results, table, ui
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import golden
-from swathe.guest import environment
 from swathe.kernel import hooks, releases, tree
 from swathe.kernel.hooks import HookMissed
 from swathe.kernel.source import Source
@@ -82,7 +81,7 @@ def try_hooks(item: Source) -> tuple[ReleaseRow, Test]:
         misfits, test = error.names, Test(name, Verdict.FAILED, str(error))
     return ReleaseRow(
         item.key, releases.origin(item), hooks.spatch_version(), count, misfits, checksum,
-        environment.commit(),
+        release.commit(),
     ), test  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from swathe.kernel.arch import ARCHES, X86_64
 ALL_BITS = 0xFFFFFFFF
 
 
-def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose a kernel, for every subcommand that boots one."""
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a kernel's source."""
     parser.add_argument(
         "--kernel", default="6.12", choices=source.KERNELS, help="kernel series (default: 6.12)"
     )
@@ -22,6 +22,11 @@ def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="source tree or tarball to use instead of Debian's package",
     )
+
+
+def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a kernel, for every subcommand that boots one."""
+    add_source_arguments(parser)
     parser.add_argument(
         "--arch", default=X86_64.name, choices=ARCHES,
         help=f"target architecture (default: {X86_64.name})",

@@ -6,9 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 
-from swathe.base import process
-from swathe.base.errors import SwatheError
-from swathe.base.paths import ROOT
+from swathe.base import release
 from swathe.guest import vm
 from swathe.kernel import build, compiler
 
@@ -32,16 +30,6 @@ class Environment:
         )
 
 
-def commit() -> str:
-    """Return the commit of this repository, marked -dirty if there are uncommitted changes."""
-    argv = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        done = process.run(argv, quiet=True)
-    except SwatheError:
-        return "unknown"
-    return done.output.strip() if done.ok else "unknown"
-
-
 def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
     """Describe the guest, the kernel and the tools in use."""
     return Environment(
@@ -53,5 +41,5 @@ def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
         memory=memory,
         command=shlex.join(["swathe", *sys.argv[1:]]),
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        swathe=commit(),
+        swathe=release.commit(),
     )

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,15 @@ class Hook(Struct, frozen=True, forbid_unknown_fields=True):
         return HOOKS / f"{self.name}.cocci"
 
 
+@dataclass(frozen=True)
+class HookStep:
+    """A hook, and the text of its file before it and after it."""
+
+    hook: Hook
+    before: str
+    after: str
+
+
 def parse_series(text: str) -> list[Hook]:
     """Return the hooks of a series, in order; each entry must have all keys, correctly typed."""
     entries = reading.toml(text, "hooks/series").get("hook", [])
@@ -74,9 +84,14 @@ def load() -> list[Hook]:
     return parse_series(SERIES.read_text()) if SERIES.is_file() else []
 
 
-def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
+def meant_for(hooks: list[Hook], kernel: Version) -> list[Hook]:
     """Return the hooks whose version range includes this kernel."""
-    chosen = [hook for hook in hooks if in_range(kernel, hook.min, hook.max)]
+    return [hook for hook in hooks if in_range(kernel, hook.min, hook.max)]
+
+
+def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
+    """Return the hooks for this kernel; raise if there are hooks, but none for it."""
+    chosen = meant_for(hooks, kernel)
     if hooks and not chosen:
         raise CheckFailed(f"no hook in hooks/series is for Linux {kernel}")
     return chosen
@@ -168,25 +183,10 @@ def misfit(hook: Hook, before: str, after: str) -> str:
     return ""
 
 
-def apply_to_text(path: str, pristine: str, hooks: list[Hook], kernel: Version) -> str:
-    """Apply all hooks of one file, in the order of the series."""
-    text = pristine
-    missed = []
-    for hook in hooks:
-        try:
-            text = apply_one(hook, text, kernel)
-        except HookMissed as error:
-            missed.append(error)
-    if missed:
-        raise missed_all(missed)
-    return text
-
-
-def checksum(pristine: str, hooks: list[Hook]) -> str:
+def checksum(before: str, hook: Hook) -> str:
     """Return a checksum of everything that the hooked text depends on."""
-    digest = hashlib.sha256(f"{spatch_version()}\n{pristine}".encode())
-    for hook in hooks:
-        digest.update(repr(hook).encode() + hook.rule.read_bytes())
+    digest = hashlib.sha256(f"{spatch_version()}\n{before}".encode())
+    digest.update(repr(hook).encode() + hook.rule.read_bytes())
     if MACROS.is_file():
         digest.update(MACROS.read_bytes())
     return digest.hexdigest()[:20]
@@ -200,36 +200,38 @@ def by_file(hooks: list[Hook]) -> dict[str, list[Hook]]:
     return grouped
 
 
-def hooked(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> dict[str, str]:
-    """Return the new text of every hooked file; raise HookMissed for all hooks that do not fit."""
+def applied(hook: Hook, before: str, kernel: Version, cache: Path) -> str:
+    """Return the text with the hook applied; the result for unchanged input is cached."""
+    kept = cache / checksum(before, hook)
+    if not kept.is_file():
+        parse_rule(hook.rule)
+        write_atomically(kept, apply_one(hook, before, kernel).encode())
+    return kept.read_text()
+
+
+def stock_text(tree: Path, hook: Hook, kernel: Version) -> str:
+    """Return the text of the file that a hook changes."""
+    if not (tree / hook.file).is_file():
+        message = f"hook {hook.name} does not fit {hook.file} of Linux {kernel}: no such file"
+        raise HookMissed(message, [hook.name])
+    return (tree / hook.file).read_text()
+
+
+def steps(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> list[HookStep]:
+    """Apply the hooks one after another; raise HookMissed for all hooks that do not fit."""
     for hook in hooks:
         if not hook.rule.is_file():
             raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")
-    result = {}
-    missed = []
-    for path, chosen in by_file(hooks).items():
+    found: list[HookStep] = []
+    missed: list[HookMissed] = []
+    texts: dict[str, str] = {}
+    for hook in hooks:
         try:
-            result[path] = hooked_file(tree, path, chosen, kernel, cache)
+            before = texts[hook.file] if hook.file in texts else stock_text(tree, hook, kernel)
+            texts[hook.file] = applied(hook, before, kernel, cache)
+            found.append(HookStep(hook, before, texts[hook.file]))
         except HookMissed as error:
             missed.append(error)
     if missed:
         raise missed_all([*missed, HookMissed(ADVICE)])
-    return result
-
-
-def hooked_file(tree: Path, path: str, hooks: list[Hook], kernel: Version, cache: Path) -> str:
-    """Return the new text of one file; results for unchanged input are cached."""
-    if not (tree / path).is_file():
-        names = [hook.name for hook in hooks]
-        raise HookMissed(
-            f"{'hook' if len(names) == 1 else 'hooks'} {', '.join(names)} "
-            f"{'does' if len(names) == 1 else 'do'} not fit {path} of Linux {kernel}: no such file",
-            names,
-        )
-    before = (tree / path).read_text()
-    kept = cache / checksum(before, hooks)
-    if not kept.is_file():
-        for hook in hooks:
-            parse_rule(hook.rule)
-        write_atomically(kept, apply_to_text(path, before, hooks, kernel).encode())
-    return kept.read_text()
+    return found

@@ -27,10 +27,14 @@ BUILT_IN_PLACE = (".config", "include/config", "include/generated")
 
 @dataclass(frozen=True)
 class Plan:
-    """New content for files of a tree: changed stock files and added files."""
+    """New content for files of a tree: changed stock files and added files.
+
+    The steps are the hooks' share of changed, one by one.
+    """
 
     changed: dict[str, bytes]
     added: dict[str, bytes]
+    steps: tuple[hooks.HookStep, ...] = ()
 
     @property
     def all(self) -> dict[str, bytes]:
@@ -64,15 +68,14 @@ def plan(tree: Path, kernel: Version, without: str = "") -> Plan:
     if already_applied(tree):
         raise CheckFailed(f"{tree} already contains Swathe: apply it to a stock tree")
     chosen = [hook for hook in hooks.fitting(hooks.load(), kernel) if hook.name != without]
-    changed = {
-        path: text.encode() for path, text in hooks.hooked(tree, chosen, kernel, CACHE).items()
-    }
+    steps = tuple(hooks.steps(tree, chosen, kernel, CACHE))
+    changed = {step.hook.file: step.after.encode() for step in steps}
     added = overlay()
     if "mm/unmap/Kconfig" in added:
         kconfig, makefile = tree / "mm/Kconfig", tree / "mm/Makefile"
         changed["mm/Kconfig"] = add_to_kconfig(kconfig.read_text()).encode()
         changed["mm/Makefile"] = add_to_makefile(makefile.read_text()).encode()
-    return Plan(changed, added)
+    return Plan(changed, added, steps)
 
 
 def already_applied(tree: Path) -> bool:
