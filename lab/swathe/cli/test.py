@@ -12,6 +12,7 @@ Without NAME these parts run:
 
 These parts take longer and run only when named:
 
+    export      patches of ./swathe export, by git am and patch -p1, against ./swathe apply
     model       model checking with SPIN: how empty page tables are freed
     debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, lab,
                 hooks, apply, a compile of mm/; needs root
@@ -55,6 +56,7 @@ from swathe.check import (
     configurations,
     debian13,
     every_release,
+    exported,
     field_trials,
     lab,
     powercuts,
@@ -70,7 +72,7 @@ from swathe.kselftests import guests, listing
 KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
-SELDOM = (spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut")
+SELDOM = (exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut")
 # These take hours: kernels without one hook each, and each configuration.
 LONG = (unhooked.PART, configurations.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
@@ -212,6 +214,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
     every: list[tuple[str, Callable[[], list[Test]]]] = [
         ("lab", lab.run),
         ("hooks", partial(every_release.run, request.releases)),
+        (exported.PART, partial(exported.run, kernel)),
         (spin.PART, spin.run),
         (debian13.PART, debian13.run),
         (KERNEL, partial(selftests.run, request.guest)),

@@ -50,12 +50,18 @@ def get(kernel: str, given: Path | None = None) -> Source:
     raise UsageError(f"--source {given}: there is no such directory or tarball")
 
 
+def unpacked(kernel: str) -> list[Source]:
+    """Return the fetched trees of a kernel series, the oldest first."""
+    found = [Source(tree, version.of_tree(tree), True) for tree in SOURCES.glob("linux-*")]
+    fitting = [source for source in found if source.version.series == kernel]
+    return sorted(fitting, key=lambda source: source.version)
+
+
 def from_package(kernel: str) -> Source:
     """Return Debian's linux-source-X.Y: already unpacked, installed, or downloaded (no root)."""
-    unpacked = [Source(tree, version.of_tree(tree), True) for tree in SOURCES.glob("linux-*")]
-    fitting = [source for source in unpacked if source.version.series == kernel]
+    fitting = unpacked(kernel)
     if fitting:
-        return max(fitting, key=lambda source: source.version)
+        return fitting[-1]
     installed = INSTALLED / f"linux-source-{kernel}.tar.xz"
     if installed.is_file():
         return unpack(installed, SOURCES, kernel)
@@ -81,8 +87,8 @@ def from_tarball(tarball: Path) -> Source:
     home = SOURCES / f"tarball-{digest}"
     for tree in home.glob("linux-*"):
         return Source(tree, version.of_tree(tree), ours=False)
-    unpacked = unpack(tarball, home, None)
-    return Source(unpacked.tree, unpacked.version, ours=False)
+    new = unpack(tarball, home, None)
+    return Source(new.tree, new.version, ours=False)
 
 
 def unpack(tarball: Path, home: Path, kernel: str | None) -> Source:
