@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Series, shapes, and applying to a small tree."""
 
+import errno
 import hashlib
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -165,6 +167,60 @@ def test_apply_breaks_hard_links(repository: Path, small_tree: Path, tmp_path: P
     os.link(small_tree / "mm/rmap.c", other)
     __main__.main(["apply", str(small_tree)])
     assert "stock_try_it" not in other.read_text()
+
+
+def test_a_full_disk_leaves_the_tree_as_it_was(
+    repository: Path, small_tree: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    before, written, write = fingerprint(small_tree), [], Path.write_bytes
+
+    def fill_up(path: Path, data: bytes) -> int:
+        written.append(path)
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", fill_up)
+    assert __main__.main(["apply", str(small_tree)]) == 3
+    assert "the disk is full" in capsys.readouterr().err
+    assert fingerprint(small_tree) == before
+
+
+def test_half_an_application_is_named(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Someone took mm/unmap out, but not the hooks."""
+    __main__.main(["apply", str(small_tree)])
+    shutil.rmtree(small_tree / "mm/unmap")
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    assert "already contains Swathe" in capsys.readouterr().err
+    (small_tree / "mm/Kconfig").write_text('menu "Memory"\nendmenu\n')
+    (small_tree / "mm/Makefile").write_text("obj-y += rmap.o\n")
+    before = fingerprint(small_tree)
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    said = capsys.readouterr().err
+    assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117: it changes 0" in said
+    assert fingerprint(small_tree) == before
+
+
+def test_a_local_change_beside_a_hook_stays(repository: Path, small_tree: Path) -> None:
+    rmap = small_tree / "mm/rmap.c"
+    rmap.write_text(rmap.read_text() + "\nint local;\n")
+    assert __main__.main(["apply", str(small_tree)]) == 0
+    assert "stock_try_it" in rmap.read_text()
+    assert rmap.read_text().endswith("\nint local;\n")
+
+
+def test_a_kernel_without_hooks(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    makefile = small_tree / "Makefile"
+    makefile.write_text(makefile.read_text().replace("= 12", "= 18"))
+    before = fingerprint(small_tree)
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    assert "no hook in hooks/series is for Linux 6.18.117" in capsys.readouterr().err
+    assert fingerprint(small_tree) == before
 
 
 def test_a_second_application_is_refused(

@@ -82,14 +82,17 @@ def left_behind(top: Path) -> list[Path]:
     return [*(top / "src").glob("**/*"), *(paths.BUILD / "tmp").glob("*")]
 
 
+@pytest.mark.parametrize("command", ["build", "export"])
 def test_no_network_and_no_source(
-    no_source: Path, fake: Fake, capsys: pytest.CaptureFixture[str]
+    no_source: Path, fake: Fake, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     fake("apt-get", 'echo "E: Failed to fetch: Could not resolve host" >&2; exit 100')
-    assert __main__.main(["build"]) == 3
+    directory = [str(no_source / "out")] if command == "export" else []
+    assert __main__.main([command, *directory]) == 3
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("swathe: linux-source-6.12 could not be fetched (no network?)")
     assert left_behind(no_source) == []
+    assert not (no_source / "out").exists()
 
 
 def test_an_interrupted_fetch_leaves_nothing(no_source: Path, fake: Fake) -> None:

@@ -114,7 +114,7 @@ def applied(found: Source, stage: Path) -> Path:
     target = stage / f"applied-{found.version}"
     if not target.exists():
         wanted = tree.plan(found.tree, found.version)
-        tree.write(copy(found, wanted, target), wanted.all)
+        tree.install(copy(found, wanted, target), wanted.all)
     return target
 
 

@@ -63,7 +63,7 @@ def apply(request: ApplyRequest) -> Applied:
     if request.diff:
         show_diff(request.tree, wanted)
     elif not request.check:
-        tree.write(request.tree, wanted.all)
+        tree.install(request.tree, wanted.all)
     return Applied(len(wanted.changed), len(wanted.added))
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +97,19 @@ def write(tree: Path, files: dict[str, bytes]) -> list[str]:
         if write_if_changed(target, data, mode):
             written.append(path)
     return written
+
+
+def install(tree: Path, files: dict[str, bytes]) -> None:
+    """Write the files into a user's tree, all or none: all are written before one is renamed."""
+    with tempfile.TemporaryDirectory(prefix=".swathe.", dir=tree) as stage:
+        for path, data in files.items():
+            new, target = Path(stage, path), tree / path
+            new.parent.mkdir(parents=True, exist_ok=True)
+            new.write_bytes(data)
+            new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        for path in files:
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            Path(stage, path).rename(tree / path)
 
 
 def walk(top: Path, below: str = "") -> Iterator[os.DirEntry[str]]:
