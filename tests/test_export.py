@@ -16,7 +16,7 @@ from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import exported
 from swathe.kernel import export, hooks, patch_series, patches, source, tree
-from swathe.kernel.patches import FileChange, Origin, Patch
+from swathe.kernel.patches import FileChange, Patch, PatchOrigin
 from swathe.kernel.version import of_tree
 
 SERIES = """
@@ -174,9 +174,9 @@ def test_the_header_of_each_rule_is_read() -> None:
         assert fields.keys() == {"", "Target", "Why here", "Missing"}, hook.name
 
 
-ORIGIN = Origin(
+ORIGIN = PatchOrigin(
     release.Release("1.2", datetime.date(2027, 1, 2), (release.Author("A B", "a@b.invalid"),)),
-    "1.2 (commit 123)",
+    "1.2 (git 123)",
     "6.12.117",
     "v6.12.117",
 )
@@ -187,7 +187,7 @@ def test_a_mail_is_the_same_whenever_it_is_written() -> None:
     mail = patches.mail(patch, ORIGIN, 3, 12)
     assert "From: A B <a@b.invalid>\nDate: Sat, 02 Jan 2027 00:00:03 +0000\n" in mail
     assert "Subject: [PATCH 03/12] mm: x\n" in mail
-    assert "Because.\n\nFrom Swathe 1.2 (commit 123), for Linux 6.12.117.\n" in mail
+    assert "Because.\n\nFrom Swathe 1.2 (git 123), for Linux 6.12.117.\n" in mail
     assert "Signed-off-by: A B <a@b.invalid>\n---\n 1 file changed, 1 insertions(+)" in mail
     assert "base-commit" not in mail
     assert "base-commit: v6.12.117\n-- \nswathe 1.2\n" in patches.mail(patch, ORIGIN, 1, 12)

@@ -55,4 +55,4 @@ def commit() -> str:
 def name() -> str:
     """Return the version, and the commit if it is known."""
     number, found = current().version, commit()
-    return number if found == UNKNOWN else f"{number} (commit {found})"
+    return number if found == UNKNOWN else f"{number} (git {found})"

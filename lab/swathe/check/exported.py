@@ -38,7 +38,7 @@ HUNK = re.compile(r"^Hunk #\d+ (FAILED|succeeded) at \d+( with fuzz \d+)?")
 
 
 @dataclass(frozen=True)
-class Fit:
+class PatchFit:
     """How a patch fitted a tree: the hunks that moved, and those of each file with trouble."""
 
     moved: int
@@ -48,7 +48,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeExport:
     """An export, and what it must do to the tree that it was made from."""
 
     found: Source
@@ -57,9 +57,9 @@ class Made:
     flat: Path
 
 
-def make(found: Source, directory: Path) -> Made:
+def make(found: Source, directory: Path) -> MadeExport:
     wanted = tree.plan(found.tree, found.version)
-    return Made(found, wanted, directory, directory / export.write(found, directory).flat)
+    return MadeExport(found, wanted, directory, directory / export.write(found, directory).flat)
 
 
 def run(kernel: build.KernelRequest) -> list[Test]:
@@ -118,7 +118,7 @@ def applied(found: Source, stage: Path) -> Path:
     return target
 
 
-def by_git(made: Made, stage: Path) -> str:
+def by_git(made: MadeExport, stage: Path) -> str:
     """Apply the series to a repository of the stock files; return what went wrong."""
     where = copy(made.found, made.wanted, stage / "git")
     series = sorted(str(path) for path in (made.directory / export.SERIES).iterdir())
@@ -134,7 +134,7 @@ def by_git(made: Made, stage: Path) -> str:
     return difference(where, applied(made.found, stage))
 
 
-def by_patch(made: Made, stage: Path) -> str:
+def by_patch(made: MadeExport, stage: Path) -> str:
     """Apply the flat patch to its own release, where it must fit without moving a hunk."""
     where = copy(made.found, made.wanted, stage / "patch")
     fit = patch(where, made.flat)
@@ -143,13 +143,13 @@ def by_patch(made: Made, stage: Path) -> str:
     return difference(where, applied(made.found, stage))
 
 
-def patch(where: Path, flat: Path) -> Fit:
+def patch(where: Path, flat: Path) -> PatchFit:
     argv = ["patch", "-p1", "--force", "--no-backup-if-mismatch", "--input", str(flat)]
     done = process.run(argv, cwd=where, env={"LC_ALL": "C"}, quiet=True)
     return read_fit(done.output)
 
 
-def read_fit(output: str) -> Fit:
+def read_fit(output: str) -> PatchFit:
     """Read what patch says about the hunks of each file."""
     path, moved = "", 0
     fuzzy: Counter[str] = Counter()
@@ -161,10 +161,10 @@ def read_fit(output: str) -> Fit:
             rejected[path] += hunk[1] == "FAILED"
             fuzzy[path] += bool(hunk[2])
             moved += hunk[1] != "FAILED" and not hunk[2]
-    return Fit(moved, +fuzzy, +rejected, output)
+    return PatchFit(moved, +fuzzy, +rejected, output)
 
 
-def elsewhere(made: Made, stage: Path) -> Iterator[Test]:
+def elsewhere(made: MadeExport, stage: Path) -> Iterator[Test]:
     """Try the flat patch on the other releases of its series."""
     rows = []
     for other in source.unpacked(made.found.version.series):
@@ -182,7 +182,7 @@ def said(hunks: Mapping[str, int]) -> str:
     return ", ".join(f"{path} ({number})" for path, number in hunks.items()) or "none"
 
 
-def on_release(other: Source, stage: Path, made: Made) -> tuple[Fit, str]:
+def on_release(other: Source, stage: Path, made: MadeExport) -> tuple[PatchFit, str]:
     """Apply the flat patch to another release; return how it fitted, and what went wrong."""
     where = copy(other, made.wanted, stage / f"patch-{other.version}")
     fit = patch(where, made.flat)

@@ -9,7 +9,7 @@ from string import Template
 from swathe.base import process, release
 from swathe.base.paths import new_directory
 from swathe.kernel import patch_series, patches, tree
-from swathe.kernel.patches import Origin
+from swathe.kernel.patches import PatchOrigin
 from swathe.kernel.source import Source
 from swathe.kernel.version import Version
 
@@ -106,7 +106,7 @@ def flat_name(kernel: Version, version: str) -> str:
     return f"0001-linux-{kernel}-swathe-{version}.patch"
 
 
-def texts(source: Source, wanted: tree.Plan, origin: Origin) -> dict[str, str]:
+def texts(source: Source, wanted: tree.Plan, origin: PatchOrigin) -> dict[str, str]:
     """Return all files of an export, by their names in the directory."""
     found = patch_series.series(source.tree, wanted)
     name = flat_name(source.version, origin.release.version)
@@ -120,7 +120,7 @@ def texts(source: Source, wanted: tree.Plan, origin: Origin) -> dict[str, str]:
     }
 
 
-def words_of(source: Source, origin: Origin, flat: str) -> dict[str, str]:
+def words_of(source: Source, origin: PatchOrigin, flat: str) -> dict[str, str]:
     """Return what the templates have to know."""
     return {
         "version": origin.release.version,
@@ -138,7 +138,7 @@ def write(source: Source, directory: Path) -> Exported:
     """Write everything into a new or an empty directory, whole or not at all."""
     wanted = tree.plan(source.tree, source.version)
     base = base_commit(source.tree, source.version, sorted(wanted.changed))
-    origin = Origin(release.current(), release.name(), str(source.version), base)
+    origin = PatchOrigin(release.current(), release.name(), str(source.version), base)
     files = texts(source, wanted, origin)
     with new_directory(directory) as made:
         (made / SERIES).mkdir()

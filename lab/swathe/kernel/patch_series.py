@@ -24,7 +24,7 @@ REPEATED = {"Why here": "Why here", "Missing": "Without it"}
 
 
 @dataclass(frozen=True)
-class Part:
+class OverlayPart:
     """Added files that make one patch: those that match a pattern and are in no part before."""
 
     name: str
@@ -34,46 +34,46 @@ class Part:
 
 
 PARTS = (
-    Part(
+    OverlayPart(
         "evict",
         ("mm/unmap/evict*", "mm/unmap/swap_refs.c"),
         "mm/unmap: evict folios in runs",
         "Reclaim takes a folio from a process a run of entries at a time: one TLB invalidation, "
         "one rmap update and one reference update for all of them.",
     ),
-    Part(
+    OverlayPart(
         "discard",
         ("mm/unmap/discard*", "mm/unmap/shadows.c"),
         "mm/unmap: discard memory in runs",
         "munmap(), exit, MADV_DONTNEED and truncation clear a page table in one pass.",
     ),
-    Part(
+    OverlayPart(
         "tables",
         ("mm/unmap/table*",),
         "mm/unmap: free page tables that have become empty",
         "Stock keeps a page table until its memory is unmapped. These files notice that a table "
         "has become empty, and free it.",
     ),
-    Part(
+    OverlayPart(
         "tests",
         ("mm/unmap/tests/*", "mm/unmap/disturb*", "mm/unmap/driver*"),
         "mm/unmap: add KUnit tests, and what tests need in a kernel",
         "KUnit suites, wider race windows, and a device that uses user memory as drivers do. "
         "None of it is for production kernels.",
     ),
-    Part(
+    OverlayPart(
         "documentation",
         ("Documentation/*",),
         "Documentation: describe mm/unmap",
         "What the administrator can set and read, and the design.",
     ),
-    Part(
+    OverlayPart(
         "selftests",
         ("tools/*",),
         "selftests/unmap: add tests of mm/unmap",
         "System-call tests: make -C tools/testing/selftests TARGETS=unmap run_tests",
     ),
-    Part(
+    OverlayPart(
         "core",
         ("*",),
         "mm/unmap: add runs, flushes, the switch and the counters",

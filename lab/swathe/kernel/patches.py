@@ -39,7 +39,7 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Origin:
+class PatchOrigin:
     """What a series is made from: of Swathe, and of Linux."""
 
     release: Release
@@ -92,7 +92,7 @@ def tag(number: int, total: int) -> str:
     return "[PATCH]" if total == 1 else f"[PATCH {number:0{len(str(total))}}/{total}]"
 
 
-def mail(patch: Patch, origin: Origin, number: int = 1, total: int = 1) -> str:
+def mail(patch: Patch, origin: PatchOrigin, number: int = 1, total: int = 1) -> str:
     """Return a patch as a mail. The same input gives the same bytes."""
     author = str(origin.release.authors[0])
     diffs = [of_file(change) for change in patch.files]
@@ -120,7 +120,7 @@ swathe {origin.release.version}
 """
 
 
-def mails(patches: Sequence[Patch], origin: Origin) -> Iterator[tuple[str, str]]:
+def mails(patches: Sequence[Patch], origin: PatchOrigin) -> Iterator[tuple[str, str]]:
     """Yield the mails of a series, and the names of their files."""
     for number, patch in enumerate(patches, 1):
         yield f"{number:04}-{patch.name}.patch", mail(patch, origin, number, len(patches))
