@@ -20,8 +20,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "multifault.h"
+#include "lib/workers.h"
 #include "lib/workload.h"
+#include "multifault.h"
 
 #define MAX_THREADS	8
 #define TOUCHERS	4

@@ -54,7 +54,7 @@ void need_space(size_t len)
 		skip("the machine has too little memory to map %zu MiB at once", len >> 20);
 }
 
-static void fill_file(int fd, size_t len)
+void fill_file(int fd, size_t len)
 {
 	char *chunk = aligned_alloc(PAGE, CHUNK);
 
@@ -67,6 +67,8 @@ static void fill_file(int fd, size_t len)
 			fail("cannot write the file: %s", strerror(errno));
 	}
 	free(chunk);
+	if (fsync(fd))
+		fail("cannot sync the file: %s", strerror(errno));
 }
 
 int make_file(const char *path, size_t len)
@@ -79,8 +81,6 @@ int make_file(const char *path, size_t len)
 	if (fd < 0)
 		skip("cannot create %s: %s", path, strerror(errno));
 	fill_file(fd, len);
-	if (fsync(fd))
-		fail("cannot sync %s: %s", path, strerror(errno));
 	write_text("/proc/sys/vm/drop_caches", "3");
 	return fd;
 }

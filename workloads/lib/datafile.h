@@ -16,6 +16,8 @@
 void need_space(size_t len);
 /* Create a clean file of @len bytes at @path, with nothing of it in the page cache. */
 int make_file(const char *path, size_t len);
+/* Write @len bytes of stamped pages, and wait until they are on the disk. */
+void fill_file(int fd, size_t len);
 /* Read the file sequentially: read-ahead then makes large folios. */
 void read_file(int fd, size_t len);
 /*

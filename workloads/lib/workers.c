@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads that fault pages in: see multifault.h. */
+/* Threads that work together: see workers.h. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "multifault.h"
-#include "lib/workload.h"
+#include "workers.h"
+#include "workload.h"
 
 static pthread_barrier_t barrier;
 static atomic_bool stop;
+
+void await_release(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+void work_done(void)
+{
+	pthread_barrier_wait(&barrier);
+}
 
 /* Write before reading: reading first would take a second fault. */
 static void touch(char *byte, unsigned char id)
@@ -25,10 +35,10 @@ void *touch_range(void *arg)
 {
 	struct worker *worker = arg;
 
-	pthread_barrier_wait(&barrier);
+	await_release();
 	for (size_t i = 0; i < worker->len; i += PAGE)
 		touch(worker->mem + i, worker->id);
-	pthread_barrier_wait(&barrier);
+	work_done();
 	return NULL;
 }
 
@@ -36,12 +46,12 @@ void *touch_page(void *arg)
 {
 	struct worker *worker = arg;
 
-	pthread_barrier_wait(&barrier);
+	await_release();
 	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
 		touch(worker->mem, worker->id);
 		sched_yield();
 	}
-	pthread_barrier_wait(&barrier);
+	work_done();
 	return NULL;
 }
 
