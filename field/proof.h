@@ -13,7 +13,7 @@
  * proof_anon.c		operations on anonymous memory
  * proof_file.c		operations on a mapped file: tmpfs, disk
  * proof_walk.c		page tables that are freed and reused while CPUs may have cached them
- * proof_machine.c	processor, kernel, switch and counters, and the kernel's log
+ * proof_machine.c	machine, kernel, switch and counters, and the kernel's log
  *
  * A team is a process: a driver thread, which removes memory and checks it, and writer
  * threads, each on a processor of its own.
@@ -27,15 +27,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../include/base.h"
+#include "machine.h"
 
 #define load(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define add(p, v)	__atomic_add_fetch(p, v, __ATOMIC_RELAXED)
 
 #define EXIT_WRONG	1
-#define EXIT_USAGE	2
-#define EXIT_LACKS	3
 
 /* A team's report to the parent, in shared memory. */
 struct account {
@@ -61,8 +59,6 @@ __noreturn __printf(1, 2) void wrong(const char *fmt, ...);
 __noreturn __printf(1, 2) void lacking(const char *fmt, ...);
 
 /* proof_machine.c */
-unsigned int nr_cpus(void);
-void use_cpu(unsigned int nth);		/* modulo the CPUs that this process may use */
 const char *require_machine(void);	/* NULL, or why the proof cannot run here */
 void print_machine(void);
 void note_counters(void);		/* remember the counters */
@@ -75,13 +71,7 @@ bool log_complains(int fd, char *line, size_t size);
  * A random generator for each thread.  Its numbers depend on the seed, the team and @who,
  * the thread within the team.
  */
-struct random {
-	u64 state;
-};
-
 struct random random_for(unsigned int team, unsigned int who);
-u64 draw(struct random *random);
-unsigned int below(struct random *random, unsigned int limit);
 
 /* proof_team.c */
 #define NR_TABLES	16

@@ -18,21 +18,6 @@ static u64 stamp_of(const struct team *team, unsigned int nr, u64 number)
 	return (u64)(team->number * NR_PAGES + nr + 1) << NUMBER_BITS | number;
 }
 
-/* splitmix64 */
-u64 draw(struct random *random)
-{
-	u64 z = random->state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-unsigned int below(struct random *random, unsigned int limit)
-{
-	return draw(random) % limit;
-}
-
 struct random random_for(unsigned int team, unsigned int who)
 {
 	struct random random = { options.seed + (u64)team * 1000003 + who };

@@ -20,15 +20,15 @@ WRONG = "verdict: WRONG (walk): the canary was changed"
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    return field_program.compile_proof(arch.X86_64)
+    return field_program.PROOF.compile(arch.X86_64)
 
 
 def test_it_runs_anywhere_and_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["field", "--proof"]) == 0
     said = capsys.readouterr()
-    assert said.out.strip() == str(field_program.PROOF)
+    assert said.out.strip() == str(field_program.PROOF.installed)
     assert "as root" in said.err
-    runnable.require_runnable(field_program.PROOF, arch.X86_64)
+    runnable.require_runnable(field_program.PROOF.installed, arch.X86_64)
 
 
 def test_without_proof_there_is_nothing_yet(capsys: pytest.CaptureFixture[str]) -> None:

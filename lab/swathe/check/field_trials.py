@@ -76,7 +76,7 @@ WINDOWS = {"table_full": 1000}
 def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
     """Run all trials, one guest per processor at a time."""
     built = build.build(kernel)
-    program = field_program.compile_proof(built.target)
+    program = field_program.PROOF.compile(built.target)
     ui.note(f"swathe-proof in Linux {built.version} ({kernel.flavor}), seed {seed}")
 
     def task(trials: Sequence[Trial]) -> parallel.Task[list[Test]]:
