@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -268,7 +269,22 @@ def test_a_rule_that_does_not_parse_is_named(
 ) -> None:
     (repository / "hooks/rmap__try_it.cocci").write_text("@rule@\n@@\n- void (\n")
     assert __main__.main(["apply", str(small_tree)]) == 1
-    assert "rmap__try_it.cocci is not a valid semantic patch" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "rmap__try_it.cocci is not a valid semantic patch" in said
+    assert f"for spatch {hooks.spatch_version()}: " in said
+
+
+def test_a_spatch_that_fails_is_named_with_its_version(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str],
+    fake: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    odd = "echo 'spatch version 9.9 compiled'; [[ $* != *sp-file* ]] || { echo odd; exit 2; }"
+    fake("spatch", odd)
+    monkeypatch.setattr(hooks, "spatch_version", hooks.spatch_version.__wrapped__)
+    assert __main__.main(["apply", str(small_tree)]) == 1
+    said = capsys.readouterr().err
+    assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117: odd\n" in said
+    assert "rule: hooks/rmap__try_it.cocci; spatch 9.9\n" in said
 
 
 CALL = "\tshould_work(flags);\n"

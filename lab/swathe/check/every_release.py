@@ -42,7 +42,7 @@ class ReleaseRow:
         fit = f"{self.hooks - len(self.misfits)} of {self.hooks}"
         names = f", not {', '.join(f'`{name}`' for name in self.misfits)}" if self.misfits else ""
         return (
-            self.release, self.origin, self.spatch, f"{fit}{names}",
+            self.release, self.origin or "–", self.spatch, f"{fit}{names}",
             f"`{self.checksum}`" if self.checksum else "", self.commit,
         )  # fmt: skip
 
