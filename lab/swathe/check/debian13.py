@@ -33,14 +33,15 @@ TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 TIME_LIMIT = 3600
 NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
 # Arguments: the root, a directory for downloaded packages, the command's directory, the command.
-ENTER = """
-set -e
-mount -t proc proc "$1/proc"
-mount --rbind /sys "$1/sys"
-mount --rbind /dev "$1/dev"
-mount --bind "$2" "$1/var/cache/apt/archives"
-exec chroot "$1" /bin/sh -c 'cd "$1" && shift && exec "$@"' sh "${@:3}"
-"""
+ENTER = " && ".join(
+    (
+        'mount -t proc proc "$1/proc"',
+        'mount --rbind /sys "$1/sys"',
+        'mount --rbind /dev "$1/dev"',
+        'mount --bind "$2" "$1/var/cache/apt/archives"',
+        """exec chroot "$1" /bin/sh -c 'cd "$1" && shift && exec "$@"' sh "${@:3}\"""",
+    )
+)
 # The host's settings for downloads, which the copy needs, too.
 APT_SETTINGS = ("Acquire::http::", "Acquire::https::", "Acquire::Check-", "Acquire::Retries")
 COPIED = ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt")
