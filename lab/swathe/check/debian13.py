@@ -44,9 +44,11 @@ ENTER = " && ".join(
 )
 # The host's settings for downloads, which the copy needs, too.
 APT_SETTINGS = ("Acquire::http::", "Acquire::https::", "Acquire::Check-", "Acquire::Retries")
-COPIED = ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt")
+COPIED = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt",
+          "usr/local/share/ca-certificates/*.crt")  # fmt: skip
 PIP_FILES = ("/etc/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf")
-PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "pip_")
+PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "pip_index_url", "pip_extra_index_url",
+             "pip_trusted_host")  # fmt: skip
 PLAIN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
@@ -80,7 +82,7 @@ class Debian13:
 def settings() -> list[str]:
     """Return the environment: plain, with the host's proxies and settings of pip."""
     own = [f"{name}={value}" for name, value in os.environ.items()
-           if name.lower().startswith(PASSED_ON)]  # fmt: skip
+           if name.lower() in PASSED_ON]  # fmt: skip
     return [*(f"{name}={value}" for name, value in PLAIN.items()), *own]
 
 
@@ -142,13 +144,13 @@ def pass_settings(root: Path) -> None:
     lines = [f"{line}\n" for line in dump.splitlines() if line.startswith(APT_SETTINGS)]
     (root / "etc/apt/apt.conf.d/99host").write_text("".join(lines))
     pip = [Path(name).expanduser() for name in PIP_FILES]
-    pairs = [(Path(name), root / name.lstrip("/")) for name in COPIED]
+    files = [path for name in COPIED for path in Path("/").glob(name)]
+    pairs = [(path, root / path.relative_to("/")) for path in files]
     pairs += [(path, root / "etc/pip.conf") for path in pip if path.is_file()][:1]
     for source, target in pairs:
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.unlink(missing_ok=True)
-            shutil.copy(source, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copy(source, target)
 
 
 def clone(machine: Debian13) -> None:
