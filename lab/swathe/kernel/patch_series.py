@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What "./swathe apply" does to a tree, as a series of patches and as one patch.
 
-The order lets each step compile, with a warning in three (docs/apply.md): new files come first,
-which nothing builds yet; then the hooks, with which stock code stays as it is while CONFIG_UNMAP
-does not exist; at last the lines in mm/Kconfig and mm/Makefile.
+The order lets each step compile: new files come first, which nothing builds yet; then the hooks,
+with which stock code stays as it is while CONFIG_UNMAP does not exist; at last the lines in
+mm/Kconfig and mm/Makefile.
 """
 
 import re
