@@ -18,7 +18,7 @@ from swathe.check import compile_warnings, configurations, selftests
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
 from swathe.cli import test
-from swathe.kernel import apt, build, config, hooks, source, tree, version
+from swathe.kernel import apt, build, config, debian_config, hooks, source, tree, version
 
 NATIVE = Cross((), (), "amd64")
 TREE = Path("/t/6.12")
@@ -222,11 +222,11 @@ def test_a_distributions_configuration_is_fetched_once(
     monkeypatch.setattr(process, "run", lambda *_, **__: process.Done(0, "amd64\n"))
     monkeypatch.setattr(process, "check", unpack)
     for _ in range(2):
-        text = compile_warnings.debian_file("arm64_none_arm64", "arm64", FOUND, "6.12")
+        text = debian_config.read("arm64_none_arm64", "arm64", FOUND, "6.12")
         assert text == b"CONFIG_A=y\n"
     assert fetched == [("linux-config-6.12", "arm64")]
     with pytest.raises(CheckFailed, match="has no configuration nothing"):
-        compile_warnings.debian_file("nothing", "arm64", FOUND, "6.12")
+        debian_config.read("nothing", "arm64", FOUND, "6.12")
 
 
 def test_all_mirrors_serve_another_architecture() -> None:

@@ -5,7 +5,6 @@ A warning in a file of ours, or in a function that a hook changes, is a failure.
 Warnings elsewhere are stock's own and are ignored.
 """
 
-import lzma
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from swathe.base import parallel, process
-from swathe.base.errors import CheckFailed
-from swathe.base.paths import BUILD, locked, scratch, write_atomically
-from swathe.kernel import apt, build, compiler, config, source
+from swathe.base.paths import BUILD, locked, write_atomically
+from swathe.kernel import apt, build, compiler, config, debian_config
 from swathe.kernel.hooks import Hook, by_file
 from swathe.kernel.source import Source
 
@@ -87,36 +85,11 @@ def config_line(name: str, on: bool) -> str:
     return f"{name}=y" if on else f"# {name} is not set"
 
 
-def debian_file(name: str, architecture: str, found: Source, kernel: str) -> bytes:
-    """Return one of Debian's configuration files; the package is downloaded once per kernel."""
-    kept = BUILD / "cache" / "configs" / found.key / name
-    with locked("configs"):
-        if not kept.is_file():
-            fetch_debian(f"linux-config-{kernel}", architecture, kernel, kept.parent)
-    if not kept.is_file():
-        raise CheckFailed(f"linux-config-{kernel} has no configuration {name}")
-    return kept.read_bytes()
-
-
-def fetch_debian(package: str, architecture: str, kernel: str, home: Path) -> None:
-    """Download the package and unpack all its configurations."""
-    with scratch("configs") as directory:
-        native = process.run(["dpkg", "--print-architecture"], quiet=True).output.strip()
-        if architecture == native:
-            deb = apt.fetch(package, source.SUITES[kernel], directory)
-        else:
-            deb = apt.fetch_foreign(package, architecture, directory)
-        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
-        for path in directory.glob("usr/src/linux-config-*/config.*.xz"):
-            name = path.name.removeprefix("config.").removesuffix(".xz")
-            write_atomically(home / name, lzma.decompress(path.read_bytes()))
-
-
 def begin(job: Compilation, make: Sequence[str], out: Path, found: Source, kernel: str) -> None:
     """Write the starting configuration to out/.config."""
     if job.start.startswith(DEBIAN):
         name = job.start.removeprefix(DEBIAN)
-        write_atomically(out / ".config", debian_file(name, job.cross.debian, found, kernel))
+        write_atomically(out / ".config", debian_config.read(name, job.cross.debian, found, kernel))
     else:
         process.check([*make, job.start], f"make {job.start}")
 
