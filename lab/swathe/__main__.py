@@ -19,6 +19,7 @@ COMMANDS = {
     "stress": "run memory stressors, random operations, faults and power cuts",
     "powercut": "cut a guest's power, then check the files on its disk",
     "build": "fetch, hook and build a kernel",
+    "deb": "build Debian packages of a kernel from a machine's own configuration",
     "run": "boot that kernel and run a static program of yours in it",
     "field": "build a test program for real machines",
     "apply": "add Swathe to a kernel source tree of your own",

@@ -96,48 +96,58 @@ def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> 
         return
     done.unlink(missing_ok=True)
     log = BUILD / "log" / f"build-{out.name}.log"
-    count = run_make([*make, image.name], out, log)
-    kept = out / ".swathe-objects"
-    if count > FIRST_ESTIMATE // 2 or not kept.is_file():
-        write_atomically(kept, str(count).encode())
+    count = run_make([*make, image.name], out.name, log, estimate(out))
+    remember(out, count, FIRST_ESTIMATE)
     write_atomically(done, want.encode())
 
 
-def estimate(out: Path) -> int:
-    """Return the expected number of objects of a full build."""
+def estimate(out: Path, first: int = FIRST_ESTIMATE) -> int:
+    """Return the expected number of objects of a full build; first is for the first one."""
     kept = out / ".swathe-objects"
-    return int(kept.read_text()) if kept.is_file() else FIRST_ESTIMATE
+    return int(kept.read_text()) if kept.is_file() else first
 
 
-def counter(show: Callable[[int, str], None]) -> Callable[[str], None]:
-    """Count the objects that make reports; show() gets the count and the last object's name."""
+def remember(out: Path, count: int, first: int) -> None:
+    """Record the number of objects for the next estimate, unless few were made again."""
+    kept = out / ".swathe-objects"
+    if count > first // 2 or not kept.is_file():
+        write_atomically(kept, str(count).encode())
+
+
+def counter(
+    show: Callable[[int, str], None], counted: re.Pattern[str] = OBJECT
+) -> Callable[[str], None]:
+    """Count the lines of make that match; show() gets the count and the last file's name."""
     count = 0
 
     def on_line(line: str) -> None:
         nonlocal count
-        if OBJECT.match(line):
+        if counted.match(line):
             count += 1
             show(count, line.split()[-1])
 
     return on_line
 
 
-def run_make(make: list[str], out: Path, log: Path) -> int:
-    """Run make with a progress bar; return the number of objects made."""
-    ui.note(f"building {out.name}; log: {log}")
+def run_make(
+    make: list[str], name: str, log: Path, total: int,
+    what: str = "compiling", counted: re.Pattern[str] = OBJECT,
+) -> int:  # fmt: skip
+    """Run make with a progress bar of total lines that match; return how many there were."""
+    ui.note(f"{what} {name}; log: {log}")
     begin, made = time.monotonic(), 0
     with ui.progress() as shown:
-        task = shown.add_task("compiling", total=estimate(out))
+        task = shown.add_task(what, total=total)
 
-        def show(count: int, name: str) -> None:
+        def show(count: int, file: str) -> None:
             nonlocal made
             made = count
-            shown.update(task, completed=count, description=f"compiling {Path(name).name[:24]:24}")
+            shown.update(task, completed=count, description=f"{what} {Path(file).name[:24]:24}")
 
-        status = process.stream(make, log, counter(show), REPRODUCIBLE)
+        status = process.stream(make, log, counter(show, counted), REPRODUCIBLE)
     if status:
         raise build_failure(log)
-    ui.note(f"built in {time.monotonic() - begin:.0f} s")
+    ui.note(f"done in {time.monotonic() - begin:.0f} s")
     return made
 
 
@@ -146,7 +156,7 @@ def build_failure(log: Path) -> CheckFailed | EnvironmentLacks:
     text = log.read_text(errors="replace")
     if process.NO_SPACE in text:
         return EnvironmentLacks("the disk is full: building the kernel")
-    lines = [line for line in text.splitlines() if PROBLEM.search(line)]
+    lines = [line for line in text.splitlines() if PROBLEM.search(line) and not OBJECT.match(line)]
     for line in lines[:SHOWN_ERRORS]:
         ui.note(f"  {line}")
     return CheckFailed(f"the kernel does not build; make's output is in {log}")
