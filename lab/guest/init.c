@@ -12,8 +12,9 @@
  *	env=NAME=VALUE	one variable of its environment
  *	off=BITS	clear these bits of /sys/kernel/mm/unmap/enabled first
  *	swap=BYTES	size of the zram swap; none without it
+ *	tty=PATH	the job's terminal, for input and output
  *
- * The job's output goes to the virtio port "swathe.out". How it ended goes to
+ * Without tty= the job's output goes to the virtio port "swathe.out". How it ended goes to
  * "swathe.verdict", as one line: "exit N", "signal N", or "setup WHAT" if
  * the guest could not be set up. The host reads no verdict from the console.
  */
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
@@ -44,6 +46,7 @@ struct job {
 	char *envp[MAX_WORDS + 1];
 	unsigned long off;
 	const char *swap;
+	const char *tty;
 };
 
 static int verdict_port = -1;
@@ -182,6 +185,8 @@ static void set_word(struct job *job, char *word, int *argc, int *envc)
 		job->off = strtoul(word + 4, NULL, 0);
 	else if (!strncmp(word, "swap=", 5))
 		job->swap = word + 5;
+	else if (!strncmp(word, "tty=", 4))
+		job->tty = word + 4;
 }
 
 static void read_job(struct job *job)
@@ -208,14 +213,32 @@ static void switch_off(unsigned long bits)
 	free(mask);
 }
 
+/* The host announces a terminal after its port: wait for it, ten seconds at most. */
+static int open_tty(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOCTTY);
+
+	for (int i = 0; fd < 0 && i < 1000; i++) {
+		usleep(10000);
+		fd = open(path, O_RDWR | O_NOCTTY);
+	}
+	need(fd >= 0, path);
+	return fd;
+}
+
 static void exec_job(const struct job *job, int out)
 {
-	int null = open("/dev/null", O_RDONLY);
+	int in = open("/dev/null", O_RDONLY);
 
-	dup2(null, STDIN_FILENO);
+	setsid();
+	if (job->tty) {
+		in = open_tty(job->tty);
+		out = in;
+		ioctl(in, TIOCSCTTY, 0);
+	}
+	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
-	setsid();
 	if (!chdir("/mnt"))
 		errno = 0;
 	execve(job->argv[0], job->argv, job->envp);

@@ -21,6 +21,7 @@ COMMANDS = {
     "build": "fetch, hook and build a kernel",
     "deb": "build Debian packages of a kernel from a machine's own configuration",
     "run": "boot that kernel and run a static program of yours in it",
+    "shell": "boot that kernel and open a root shell in it, with files of yours",
     "field": "build a test program for real machines",
     "apply": "add Swathe to a kernel source tree of your own",
     "export": "write Swathe as patches: for git, for patch, for NixOS",

@@ -35,6 +35,12 @@ def result(text: str = "") -> None:
     print(text, flush=True)
 
 
+def show(text: str) -> None:
+    """Pass on a program's output as it arrives."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:
     """Show a progress bar with elapsed time; nothing is written to a pipe."""

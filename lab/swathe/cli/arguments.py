@@ -91,3 +91,13 @@ def add_machine_arguments(parser: argparse.ArgumentParser, timeout: int) -> None
         help=f"kill the guest after S seconds (default: {timeout})",
     )  # fmt: skip
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+
+
+def add_size_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the sizes of a guest."""
+    parser.add_argument(
+        "--memory", type=size, default="4G", metavar="SIZE", help="guest memory (default: 4G)"
+    )
+    parser.add_argument(
+        "--disk", type=size, default="2G", metavar="SIZE", help="disk size, /mnt (default: 2G)"
+    )

@@ -15,10 +15,10 @@ stderr.
 """
 
 import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from swathe.base import ui
 from swathe.base.errors import UsageError
 from swathe.cli import arguments
 from swathe.guest import initramfs, runnable, session, vm
@@ -45,20 +45,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="bits of /sys/kernel/mm/unmap/enabled to clear first, or 'all'",
     )  # fmt: skip
     arguments.add_machine_arguments(parser, 600)
-    parser.add_argument(
-        "--memory",
-        type=arguments.size,
-        default="4G",
-        metavar="SIZE",
-        help="guest memory (default: 4G)",
-    )
-    parser.add_argument(
-        "--disk",
-        type=arguments.size,
-        default="2G",
-        metavar="SIZE",
-        help="disk size, /mnt (default: 2G)",
-    )
+    arguments.add_size_arguments(parser)
     parser.add_argument(
         "--file", type=Path, action="append", default=[], metavar="PATH",
         help="file to copy to the guest's root directory; may be repeated",
@@ -92,11 +79,6 @@ def job(request: RunRequest) -> initramfs.Job:
     return initramfs.Job(argv, {**files, name: request.program}, off=request.off)
 
 
-def show(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
 def run(request: RunRequest) -> int:
     """Build the kernel, boot it, and wait for the program to end."""
     built = build.build(request.kernel)
@@ -104,7 +86,7 @@ def run(request: RunRequest) -> int:
         built, request.cpus, request.memory, request.disk,
         boot=request.boot, timeout=request.timeout,
     )  # fmt: skip
-    return session.run(machine, job(request), "run", show).status
+    return session.run(machine, job(request), "run", ui.show).status
 
 
 def main(args: argparse.Namespace) -> int:

@@ -29,13 +29,17 @@ MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Job:
-    """The command a guest runs, and the files it gets: file content by path in the guest."""
+    """The command a guest runs, and the files it gets: file content by path in the guest.
+
+    tty: the command's terminal in the guest; without one its output goes to a port
+    """
 
     argv: Sequence[str]
     files: Mapping[str, Path] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     off: int = 0
     swap: int = 1 << 30
+    tty: str = ""
 
     def settings(self) -> bytes:
         """The content of /job, as lab/guest/init.c reads it."""
@@ -43,6 +47,7 @@ class Job:
         words += [f"env={name}={value}" for name, value in ENVIRONMENT.items()]
         words += [f"off={self.off:#x}"] if self.off else []
         words += [f"swap={self.swap}"] if self.swap else []
+        words += [f"tty={self.tty}"] if self.tty else []
         return b"".join(word.encode() + b"\0" for word in words)
 
 
@@ -98,6 +103,11 @@ def fetch_busybox(target: Arch, kept: Path) -> None:
         write_atomically(kept, found[0].read_bytes(), 0o755)
 
 
+def require_plain(name: str) -> None:
+    if any(letter.isspace() for letter in name):
+        raise UsageError(f"{name!r}: a file name in the guest cannot contain white space")
+
+
 def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     """Put all files of a guest in stage under short names: gen_init_cpio has no quoting."""
     init = compiler.compile_program([GUEST_INIT], compiler=target.compiler)
@@ -105,8 +115,7 @@ def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
     found = {}
     for index, name in enumerate(sorted(given.keys() | texts.keys())):
-        if any(letter.isspace() for letter in name):
-            raise UsageError(f"{name!r}: a file name in the guest cannot contain white space")
+        require_plain(name)
         found[name] = Path(f"f{index}")
         if name in texts:
             (stage / found[name]).write_bytes(texts[name])

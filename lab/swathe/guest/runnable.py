@@ -28,6 +28,13 @@ def machine(image: bytes) -> int:
     return int.from_bytes(image[18:20], "little")
 
 
+def is_program(path: Path, target: Arch) -> bool:
+    """Whether the file is an ELF program or library for target."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    return head.startswith(MAGIC) and machine(head) == target.elf_machine
+
+
 def require_runnable(program: Path, target: Arch) -> None:
     """Accept scripts (the guest has busybox's sh) and static programs built for target."""
     if not program.is_file():

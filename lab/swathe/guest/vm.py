@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,12 @@ from swathe.kernel.build import BuiltKernel
 COMMAND_LINE = "panic=-1 oops=panic panic_on_warn=1"
 CONSOLE_LINES = 40
 POLL = 0.05
+# The guest's terminal, if it has one: the kernel's own messages stay on the serial console.
+TTY = "/dev/hvc0"
+TERMINAL = (
+    "-chardev", "stdio,id=terminal,mux=on,signal=off",
+    "-device", "virtconsole,chardev=terminal",
+)  # fmt: skip
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
 # With five-level page tables, KASAN reports a false wild access if an interrupt arrives while
 # 6.12 identifies the boot processor. The timer check panics if ticks are late. On a busy host
@@ -52,6 +59,7 @@ class Machine:
 
     exact: QEMU counts instructions (-icount); otherwise CPUs run in parallel threads.
     image_of_disk: an existing disk; otherwise the guest gets a new one that is deleted afterwards.
+    terminal: the lab's terminal is the guest's TTY; Ctrl-A X ends the guest.
     """
 
     built: BuiltKernel
@@ -64,6 +72,7 @@ class Machine:
     options: tuple[str, ...] = ()
     cpu: str = "max"
     image_of_disk: Path | None = None
+    terminal: bool = False
 
     @property
     def target(self) -> Arch:
@@ -163,6 +172,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
         "-serial", f"file:{home / 'console.log'}",
         "-device", "virtio-serial-device",
+        *(TERMINAL if machine.terminal else ()),
         *port("out", home / "out"),
         *port("verdict", home / "verdict"),
         "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={disk_image(machine, home)}",
@@ -184,12 +194,33 @@ def make_disk(path: Path, size: str) -> None:
 
 
 @contextmanager
-def running(argv: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a child process, and kill it when the block ends, also by an exception."""
+def terminal_kept() -> Iterator[None]:
+    """Restore the terminal's settings when the block ends: QEMU cannot if it is killed."""
+    try:
+        before = termios.tcgetattr(0)
+    except termios.error:
+        yield
+        return
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def running(
+    argv: list[str], log: Path, terminal: bool = False
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a child process, and kill it when the block ends, also by an exception.
+
+    The log gets the child's output. With a terminal it gets stderr only: stdin and stdout are
+    the lab's own.
+    """
     process.echo(argv)
     with log.open("wb") as file:
+        stdin, stdout = (None, None) if terminal else (subprocess.DEVNULL, file)
         try:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+            child = subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=file)
         except FileNotFoundError as error:
             raise process.missing(argv[0]) from error
     try:
@@ -278,24 +309,37 @@ def attend(
     stop: Signal | None = None,
 ) -> Exit:
     """Start QEMU, follow its output, and read the verdict."""
-    with running(command(machine, archive, home), home / "qemu.log") as child:
+    with (
+        terminal_kept(),
+        running(command(machine, archive, home), home / "qemu.log", machine.terminal) as child,
+    ):
         ended = watch(child, Follower(home / "out", on_text), machine.timeout, stop)
     told = home / "verdict"
     verdict = parse_verdict(told.read_text(errors="replace")) if told.exists() else None
     if verdict:
         return verdict
+    if machine.terminal and ended and child.returncode == 0 and not panic(home):
+        raise Stopped("Ctrl-A X ended the guest")
     raise lost(home, log, "" if ended else f"no verdict within {machine.timeout:.0f} s")
+
+
+def console_lines(home: Path) -> list[str]:
+    console = home / "console.log"
+    return console.read_text(errors="replace").splitlines() if console.exists() else []
+
+
+def panic(home: Path) -> str:
+    """Return the first line of the console log that tells of a panic."""
+    return next((line.strip() for line in console_lines(home) if "Kernel panic" in line), "")
 
 
 def lost(home: Path, log: Path, why: str) -> SwatheError:
     """Print the end of the console log, and return the error with the likely cause."""
-    console = home / "console.log"
-    lines = console.read_text(errors="replace").splitlines() if console.exists() else []
+    lines = console_lines(home)
     complaint = process.last_line((home / "qemu.log").read_text(errors="replace"))
     if not lines and complaint:
         return EnvironmentLacks(f"QEMU does not start: {complaint}")
     for line in lines[-CONSOLE_LINES:]:
         ui.err.print(f"  | {line}", markup=False, soft_wrap=True)
-    panic = next((line for line in lines if "Kernel panic" in line), "")
-    why = why or panic.strip() or "the guest ended without a verdict"
+    why = why or panic(home) or "the guest ended without a verdict"
     return VmLost(f"the VM was lost: {why}; its console is in {log}")
