@@ -2,6 +2,7 @@
 """The version: it stands in one place, and what quotes it agrees."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,12 @@ def test_a_directory_without_git_has_no_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though it may be in another repository."""
-    monkeypatch.setattr(release, "ROOT", tmp_path)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    identity = ["-c", "user.name=test", "-c", "user.email=test@test.invalid"]
+    argv = ["git", "-C", tmp_path, *identity, "commit", "-q", "--allow-empty", "-m", "other"]
+    subprocess.run(argv, check=True)
+    (tmp_path / "swathe").mkdir()
+    monkeypatch.setattr(release, "ROOT", tmp_path / "swathe")
     assert release.commit() == release.UNKNOWN
     assert release.name() == release.current().version
 
