@@ -39,7 +39,7 @@ def test_a_directory_without_git_has_no_commit(
     """Though it may be in another repository."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     identity = ["-c", "user.name=test", "-c", "user.email=test@test.invalid"]
-    argv = ["git", "-C", tmp_path, *identity, "commit", "-q", "--allow-empty", "-m", "other"]
+    argv = ["git", "-C", str(tmp_path), *identity, "commit", "-q", "--allow-empty", "-m", "other"]
     subprocess.run(argv, check=True)
     (tmp_path / "swathe").mkdir()
     monkeypatch.setattr(release, "ROOT", tmp_path / "swathe")

@@ -69,6 +69,7 @@ def run(kernel: build.KernelRequest) -> list[Test]:
 
 
 def trials(found: Source) -> Iterator[Test]:
+    ui.note(f"exporting Linux {found.version}")
     with scratch("export") as stage:
         made, again = make(found, stage / "made"), make(found, stage / "again")
         yield judge("two exports are the same", difference(made.directory, again.directory))
@@ -169,6 +170,7 @@ def elsewhere(made: MadeExport, stage: Path) -> Iterator[Test]:
     rows = []
     for other in source.unpacked(made.found.version.series):
         if other.version != made.found.version:
+            ui.note(f"trying {made.flat.name} on Linux {other.version}")
             fit, complaint = on_release(other, stage, made)
             yield judge(f"{made.flat.name} on Linux {other.version}", complaint)
             rows.append([str(other.version), str(fit.moved), said(fit.fuzzy), said(fit.rejected)])

@@ -36,6 +36,7 @@ def main(args: argparse.Namespace) -> int:
     request = ExportRequest(args.directory.resolve(), args.kernel, args.source)
     paths.require_new(request.directory)
     found = source.get(request.kernel, request.source)
+    ui.note(f"applying the hooks to Linux {found.version}, in memory")
     made = export.write(found, request.directory)
     ui.note(
         f"{made.series} patches for git, {made.flat} and {export.NIX} for Linux {found.version}: "
