@@ -17,7 +17,7 @@ from swathe.base.verdicts import Test, Verdict
 from swathe.check import exported
 from swathe.kernel import export, hooks, patch_series, patches, source, tree
 from swathe.kernel.patches import FileChange, Patch, PatchOrigin
-from swathe.kernel.version import of_tree
+from swathe.kernel.version import Version, of_tree
 
 SERIES = """
 [[hook]]
@@ -209,6 +209,7 @@ def test_blobs_have_the_names_that_git_gives_them(tmp_path: Path) -> None:
 
 def test_the_base_is_a_commit_if_the_tree_has_one(small_tree: Path) -> None:
     kernel, names = of_tree(small_tree), ["mm/rmap.c"]
+    assert export.base_commit(small_tree, Version.parse("6.12"), names) == "v6.12"
     assert export.base_commit(small_tree, kernel, names) == "v6.12.117"
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
         git(small_tree, *words)

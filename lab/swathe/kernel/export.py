@@ -99,7 +99,7 @@ def base_commit(where: Path, kernel: Version, paths: list[str]) -> str:
         same = process.run([*git, "diff", "--quiet", "HEAD", "--", *paths], quiet=True)
         if same.ok:
             return process.run([*git, "rev-parse", "HEAD"], quiet=True).output.strip()
-    return f"v{kernel}"
+    return f"v{kernel}" if kernel.patch else f"v{kernel.series}"
 
 
 def flat_name(kernel: Version, version: str) -> str:
