@@ -24,6 +24,8 @@ These parts take longer and run only when named:
                 hooks/series names must fail
     configs     configurations that must compile without warnings, and kernel
                 variants in which kunit and guest must pass: configurations.toml
+    deb         the packages of ./swathe deb installed in a Debian 13, started,
+                and removed again (needs root)
 
 At the end swathe prints a table of the parts with their durations, the failed
 tests, and how many tests passed, failed and were skipped.
@@ -47,6 +49,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from swathe.base import table, ui, verdicts
 from swathe.base.errors import UsageError
@@ -58,6 +61,7 @@ from swathe.check import (
     every_release,
     exported,
     field_trials,
+    installed,
     lab,
     powercuts,
     seeded,
@@ -66,6 +70,7 @@ from swathe.check import (
     unhooked,
 )
 from swathe.cli import arguments
+from swathe.kernel import packages
 from swathe.kselftests import guests, listing
 
 # kunit and guest run as one part: they share their guests.
@@ -73,8 +78,9 @@ KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
 SELDOM = (exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut")
-# These take hours: kernels without one hook each, and each configuration.
-LONG = (unhooked.PART, configurations.PART)
+# These take hours: kernels without one hook each, and each configuration. Packages take an hour to
+# build, and root.
+LONG = (unhooked.PART, configurations.PART, installed.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
 GROUPS = {"ci": (*DEFAULT, *SELDOM)}
 TIMEOUT = 2700
@@ -91,6 +97,7 @@ class TestRequest:
     kselftests: guests.KselftestRequest
     configs: configurations.ConfigurationsRequest
     releases: every_release.ReleasesRequest
+    install: installed.InstallRequest
     seed: int
 
     def wants(self, part: str) -> bool:
@@ -131,9 +138,13 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record",
         action="store_true",
-        help="write the tables of releases, kselftests, configurations and KCSAN races to "
-        "docs/results, too",
+        help="write the tables of releases, kselftests, configurations and KCSAN races, and the "
+        "transcript of deb, to docs/results, too",
     )
+    parser.add_argument(
+        "--packages", type=Path, default=packages.HOME, metavar="DIR",
+        help="the kernel packages of the part deb (default: build/deb)",
+    )  # fmt: skip
     parser.add_argument(
         "--mutants", metavar="LIST", help="comma-separated mutants of mutants/series"
     )
@@ -181,7 +192,8 @@ def request_from(args: argparse.Namespace) -> TestRequest:
         guest.kernel, CUTS, seed, args.cpus, powercuts.TIMEOUT, boot.strip()
     )
     releases = every_release.ReleasesRequest(args.releases, args.record)
-    return TestRequest(frozenset(names), guest, cuts, own, configs, releases, seed)
+    install = installed.InstallRequest(args.packages.absolute(), keep=args.record)
+    return TestRequest(frozenset(names), guest, cuts, own, configs, releases, install, seed)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -224,6 +236,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         ("powercut", partial(powercuts.cut_all, request.powercut)),
         (listing.PART, partial(guests.run, request.kselftests)),
         (configurations.PART, partial(configurations.run, request.configs)),
+        (installed.PART, partial(installed.run, request.install)),
     ]
     return [(name, run) for name, run in every if request.wants(name)]
 
