@@ -2,14 +2,13 @@
 """The command line: the table of subcommands, and errors printed as one sentence."""
 
 import argparse
-import errno
 import importlib
 import os
 import signal
 import sys
 
 from swathe.base import ui
-from swathe.base.errors import SwatheError
+from swathe.base.errors import DISK_FULL, SwatheError
 
 COMMANDS = {
     "bench": "measure reclaim in exact instruction counts, stock and swathe",
@@ -69,7 +68,7 @@ def sentence(error: SwatheError | OSError) -> tuple[str, int]:
     if isinstance(error, SwatheError):
         return str(error), error.status
     where = f": {error.filename}" if error.filename else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in DISK_FULL:
         return f"the disk is full{where}", 3
     return f"{error.strerror or error}{where}", 3
 

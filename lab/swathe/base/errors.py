@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Expected failures. Each class stands for one exit status; the message is one sentence."""
 
+import errno
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 class SwatheError(Exception):
     """An expected failure: main() prints the message and exits with the status."""

@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import move
+from shutil import copyfile
 
 from swathe.base import ui
-from swathe.base.errors import CheckFailed, UsageError
+from swathe.base.errors import DISK_FULL, CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.paths import BUILD, locked, write_atomically
 from swathe.kernel import (
     apt,
@@ -103,7 +103,7 @@ def require_signer(signer: Signer, arch: str) -> None:
 
 
 def make_in(out: Path, start: Start, found: Source, request: PackagesRequest) -> Packages:
-    """Build in one directory; the packages are made beside it, and moved when complete."""
+    """Build in one directory; the packages are made beside it, and copied when complete."""
     needed = package_cost.estimate(start.options, request.debug_info)
     package_cost.require_space(needed.size, out)
     prepared = tree.prepare(found)
@@ -171,9 +171,17 @@ def package_all(
 
 
 def deliver(made: Sequence[Path], home: Path) -> None:
-    """Move the packages to where the user wants them: both, under their names when complete."""
+    """Copy the packages to where the user wants them; they get their names when complete."""
     home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home, prefix=".unfinished.") as directory:
-        staged = [Path(move(path, directory)) for path in made]
-        for path in staged:
-            path.rename(home / path.name)
+    try:
+        with tempfile.TemporaryDirectory(dir=home, prefix=".unfinished.") as directory:
+            for path in made:
+                copyfile(path, Path(directory, path.name))
+            for path in made:
+                Path(directory, path.name).rename(home / path.name)
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        raise EnvironmentLacks(
+            f"the disk is full: {home} has no room for the packages, which are in {made[0].parent}"
+        ) from error
