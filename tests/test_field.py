@@ -31,11 +31,6 @@ def test_it_runs_anywhere_and_says_where_it_is(capsys: pytest.CaptureFixture[str
     runnable.require_runnable(field_program.PROOF.installed, arch.X86_64)
 
 
-def test_without_proof_there_is_nothing_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert __main__.main(["field"]) == 2
-    assert "is not implemented" in capsys.readouterr().err
-
-
 def test_a_kernel_without_swathe_is_status_3(program: Path) -> None:
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, "this kernel has no Swathe" in done.stderr) == (3, True)

@@ -21,7 +21,7 @@ COMMANDS = {
     "deb": "build Debian packages of a kernel from a machine's own configuration",
     "run": "boot that kernel and run a static program of yours in it",
     "shell": "boot that kernel and open a root shell in it, with files of yours",
-    "field": "build a test program for real machines",
+    "field": "build programs that measure and test real machines, read their reports",
     "apply": "add Swathe to a kernel source tree of your own",
     "export": "write Swathe as patches: for git, for patch, for NixOS",
     "version": "print the version, the commit and the supported kernels",

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rows of one process: see measure.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "../workloads/lib/tables.h"
+#include "measure.h"
+
+#define PIECE	(64UL << 10)
+#define SWAPPED	(32 * MIB)	/* at most this much goes to swap at once */
+
+static void unmap(char *mem, struct sample *sample, size_t len)
+{
+	u64 start = measure_begin();
+
+	if (munmap(mem, len))
+		fail("munmap failed: %s", strerror(errno));
+	sample->ns = measure_end(start);
+	sample->pages = len / PAGE;
+}
+
+static void zap(const struct row *row, struct sample *sample)
+{
+	unmap(fill_anon(row_len(row), row->kib), sample, row_len(row));
+}
+
+static void zap_dontneed(const struct row *row, struct sample *sample)
+{
+	const size_t len = row_len(row);
+	char *mem = fill_anon(len, row->kib);
+	u64 start = measure_begin();
+
+	advise(mem, len, MADV_DONTNEED);
+	sample->ns = measure_end(start);
+	note_gone(sample, len, count_entries(mem, len));
+}
+
+static void zap_exit(const struct row *row, struct sample *sample)
+{
+	pid_t pid = fork();
+	u64 start;
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fill_anon(row_len(row), row->kib);
+		child_prepared();
+		_exit(0);
+	}
+	await_child(pid);
+	start = measure_begin();
+	release_child(pid);
+	reap_child(pid);
+	sample->ns = measure_end(start);
+	sample->pages = row_len(row) / PAGE;
+}
+
+static void reclaim_lazyfree(const struct row *row, struct sample *sample)
+{
+	const size_t len = row_len(row);
+	char *mem = fill_anon(len, row->kib);
+	u64 start;
+
+	advise(mem, len, MADV_FREE);
+	start = measure_begin();
+	advise(mem, len, MADV_PAGEOUT);
+	sample->ns = measure_end(start);
+	note_gone(sample, len, count_entries(mem, len));
+}
+
+/* Pages of this process that are in swap. */
+static u64 swapped(void)
+{
+	return read_field("/proc/self/status", "VmSwap:") * 1024 / PAGE;
+}
+
+static char *fill_swappable(const struct row *row)
+{
+	const size_t len = row_len(row);
+	u64 room = read_field("/proc/meminfo", "SwapFree:") * 1024;
+
+	if (!read_field("/proc/meminfo", "SwapTotal:"))
+		skip("there is no swap");
+	if (room < 2 * len)
+		skip("only %llu MiB of swap are free", (unsigned long long)room / MIB);
+	return fill_anon(len, row->kib);
+}
+
+static void swap_out(const struct row *row, struct sample *sample)
+{
+	const size_t len = row_len(row);
+	char *mem = fill_swappable(row);
+	u64 start = measure_begin();
+
+	advise(mem, len, MADV_PAGEOUT);
+	sample->ns = measure_end(start);
+	note_gone(sample, len, len / PAGE - swapped());
+}
+
+static void zap_swapped(const struct row *row, struct sample *sample)
+{
+	const size_t len = row_len(row);
+	char *mem = fill_swappable(row);
+
+	advise(mem, len, MADV_PAGEOUT);
+	note_gone(sample, len, len / PAGE - swapped());
+	unmap(mem, sample, len);
+}
+
+/* One page for each table. */
+static char *fill_sparse(size_t len)
+{
+	char *mem = map_anon(len);
+
+	madvise(mem, len, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < len; i += TABLE)
+		mem[i] = 1;
+	return mem;
+}
+
+static void tables_dontneed(const struct row *row, struct sample *sample)
+{
+	char *mem = fill_sparse(row->len);
+	u64 start = measure_begin();
+
+	for (size_t i = 0; i < row->len; i += PIECE)
+		advise(mem + i, PIECE, MADV_DONTNEED);
+	sample->ns = measure_end(start);
+	sample->pages = row->len / TABLE;
+}
+
+static void tables_lazyfree(const struct row *row, struct sample *sample)
+{
+	char *mem = fill_sparse(row->len);
+	u64 start;
+
+	advise(mem, row->len, MADV_FREE);
+	start = measure_begin();
+	advise(mem, row->len, MADV_PAGEOUT);
+	sample->ns = measure_end(start);
+	sample->pages = row->len / TABLE;
+}
+
+/* What a program pays whose tables are freed and made again: the second round is measured. */
+static void fault_sparse(const struct row *row, struct sample *sample)
+{
+	char *mem = fill_sparse(row->len);
+	u64 start;
+
+	advise(mem, row->len, MADV_DONTNEED);
+	start = measure_begin();
+	for (size_t i = 0; i < row->len; i += TABLE)
+		mem[i] = 1;
+	advise(mem, row->len, MADV_DONTNEED);
+	sample->ns = measure_end(start);
+	sample->pages = row->len / TABLE;
+}
+
+const struct row rows[] = {
+	{ .name = "zap:4K", .run = zap, .kib = 4 },
+	{ .name = "zap:64K", .run = zap, .kib = 64 },
+	{ .name = "zap:2048K", .run = zap, .kib = 2048 },
+	{ .name = "zap:dontneed-4K", .run = zap_dontneed, .kib = 4 },
+	{ .name = "zap:dontneed-64K", .run = zap_dontneed, .kib = 64 },
+	{ .name = "zap:dontneed-2048K", .run = zap_dontneed, .kib = 2048 },
+	{ .name = "zap:exit-4K", .run = zap_exit, .kib = 4 },
+	{ .name = "zap:exit-64K", .run = zap_exit, .kib = 64 },
+	{ .name = "lazyfree:4K", .run = reclaim_lazyfree, .kib = 4 },
+	{ .name = "lazyfree:64K", .run = reclaim_lazyfree, .kib = 64 },
+	{ .name = "lazyfree:1024K", .run = reclaim_lazyfree, .kib = 1024 },
+	{ .name = "filemap:pageout", .run = page_out_file },
+	{ .name = "swapout:4K", .run = swap_out, .kib = 4, .swaps = true },
+	{ .name = "swapout:64K", .run = swap_out, .kib = 64, .swaps = true },
+	{ .name = "zap:swapped-4K", .run = zap_swapped, .kib = 4, .swaps = true },
+	{ .name = "ptetables:dontneed-64K", .run = tables_dontneed, .len = GIB },
+	{ .name = "ptetables:lazyfree", .run = tables_lazyfree, .len = GIB },
+	{ .name = "multifault:1", .run = fault_alone },
+	{ .name = "multifault:many", .run = fault_together },
+	{ .name = "multifault:sparse", .run = fault_sparse, .len = GIB },
+	{ .name = "dontneed:many", .run = discard_together },
+};
+
+const unsigned int nr_rows = ARRAY_SIZE(rows);
+
+size_t row_len(const struct row *row)
+{
+	size_t len = row->len ? row->len : options.mib * MIB;
+
+	return row->swaps && len > SWAPPED ? SWAPPED : len;
+}
+
+/* --rows is a list of names with commas between them; a bench alone stands for all its rows. */
+bool is_wanted(const struct row *row)
+{
+	size_t bench = strcspn(row->name, ":");
+
+	for (const char *at = options.rows; at; at = strchr(at, ',')) {
+		size_t len = strcspn(at += *at == ',', ",");
+
+		if ((len == bench || len == strlen(row->name)) && !strncmp(at, row->name, len))
+			return true;
+	}
+	return !options.rows;
+}

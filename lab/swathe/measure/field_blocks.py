@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Read the blocks of text that swathe-field prints, as they come in mails.
+
+Quoting, other line ends and other white space do no harm: the checksum is that of the
+words. A block that lost a line, or in which a figure was changed, is refused.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from swathe.base.errors import CheckFailed, UsageError
+
+VERSION = 1
+QUOTES = re.compile(r"^[\s>|]*")
+BEGIN = re.compile(r"----- swathe-field (\d+): from here .* -----$")
+END = re.compile(r"----- swathe-field \d+: end -----$")
+CHECKSUM = re.compile(r"checksum: ([0-9a-f]{8})$")
+HEAD = re.compile(r"([a-z][a-z ]*): (.*)")
+MORE = "+ "
+TIMES, COUNTS, EVENTS = "ns/page", "counts", "events/page"
+WIDTHS = {TIMES: 7, COUNTS: 7, EVENTS: 6}
+# Columns of TIMES and COUNTS.
+TIME_OFF, TIME_ON, CHANGE, LOW, HIGH = 0, 2, 4, 5, 6
+VMPTE_OFF, VMPTE_ON = 5, 6
+STAR = "*"
+Values = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class FieldBlock:
+    """What one machine's block says: heads in their order, and rows by table and name.
+
+    TIMES: off, its deviation, on, its deviation, change, and the bounds of its interval;
+    COUNTS: pages, and off and on of flush interrupts, call interrupts and VmPTE;
+    EVENTS: off and on of cycles, instructions and dTLB misses.
+    beyond: the rows whose change is more than noise.
+    """
+
+    name: str
+    heads: tuple[tuple[str, str], ...]
+    tables: Mapping[str, Mapping[str, Values]]
+    beyond: frozenset[str]
+
+    @property
+    def rows(self) -> list[str]:
+        return list(self.tables[TIMES])
+
+    def value(self, table: str, row: str, column: int) -> float | None:
+        values = self.tables[table].get(row)
+        return values[column] if values else None
+
+
+def of_text(text: str, name: str) -> list[FieldBlock]:
+    """Return the blocks of a text; messages about it begin with the name."""
+    found = list(blocks(text.splitlines(), name))
+    if not found:
+        raise CheckFailed(f"{name} holds no block of swathe-field")
+    return [parse(lines, name) for lines in found]
+
+
+def read(paths: Sequence[Path]) -> list[FieldBlock]:
+    """Return the blocks of all files; each has the name of its file."""
+    return [block for path in paths for block in read_file(path)]
+
+
+def read_file(path: Path) -> list[FieldBlock]:
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    found = of_text(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path))
+    names = [path.stem] if len(found) == 1 else [f"{path.stem} {n + 1}" for n in range(len(found))]
+    return [replace(block, name=name) for block, name in zip(found, names, strict=True)]
+
+
+def unquoted(line: str) -> str:
+    """The line without marks of quoting; HTML mails have other spaces."""
+    return QUOTES.sub("", line.replace("\N{NO-BREAK SPACE}", " ")).rstrip()
+
+
+def blocks(lines: Sequence[str], where: str) -> Iterator[list[str]]:
+    """The lines of each block, from its first to its checksum."""
+    block: list[str] = []
+    for line in map(unquoted, lines):
+        if BEGIN.search(line):
+            if block:
+                raise cut(where)
+            block = [line]
+        elif block and END.search(line):
+            yield block
+            block = []
+        elif block and line:
+            block.append(line)
+    if block:
+        raise cut(where)
+
+
+def cut(where: str) -> CheckFailed:
+    return CheckFailed(f"{where}: a block of swathe-field has no end: ask for all of it")
+
+
+def checksum(lines: Sequence[str]) -> int:
+    """The CRC-32 of the words, with a space after each."""
+    words = " ".join(lines).encode("utf-8", "surrogateescape").split()
+    return zlib.crc32(b"".join(word + b" " for word in words))
+
+
+def parse(lines: Sequence[str], where: str) -> FieldBlock:
+    """Check one block, and read it."""
+    begin = BEGIN.search(lines[0])
+    if begin and int(begin[1]) != VERSION:
+        raise CheckFailed(f"{where}: its block is of version {begin[1]}, and not {VERSION}")
+    said = CHECKSUM.fullmatch(lines[-1])
+    # A quoted first line was cut off before the mark only.
+    body = [begin[0] if begin else lines[0], *lines[1:-1]]
+    if not said or int(said[1], 16) != checksum(body):
+        raise CheckFailed(f"{where}: its block was cut or changed: the checksum does not fit")
+    return interpret(body[1:], where)
+
+
+def interpret(lines: Sequence[str], where: str) -> FieldBlock:
+    heads: list[tuple[str, str]] = []
+    tables: dict[str, dict[str, Values]] = {TIMES: {}, COUNTS: {}, EVENTS: {}}
+    beyond = set()
+    table = ""
+    for line in lines:
+        first, *words = line.split()
+        head = HEAD.fullmatch(line)
+        if first in tables:
+            table = first
+        elif table:
+            tables[table][first] = values(words, WIDTHS[table], where)
+            beyond |= {first} if words[-1] == STAR else set()
+        elif line.startswith(MORE) and heads:
+            heads[-1] = (heads[-1][0], f"{heads[-1][1]} {line.removeprefix(MORE)}")
+        elif head:
+            heads.append((head[1], head[2]))
+        else:
+            raise CheckFailed(f"{where}: not understood: {line}")
+    return FieldBlock(where, tuple(heads), tables, frozenset(beyond))
+
+
+def values(words: Sequence[str], width: int, where: str) -> Values:
+    """The figures of a row; a dash stands for none."""
+    try:
+        found = tuple(None if word == "-" else float(word) for word in words if word != STAR)
+    except ValueError as error:
+        raise CheckFailed(f"{where}: not figures: {' '.join(words)}") from error
+    if len(found) != width:
+        raise CheckFailed(f"{where}: not {width} figures: {' '.join(words)}")
+    return found
