@@ -272,6 +272,7 @@ int main(int argc, char **argv)
 	if (!results)
 		lack("no memory");
 	nr = measure_all(results);
-	print_block(results, nr);
+	if (!print_block(results, nr))
+		lack("the block could not be written");
 	return status_of(results, nr);
 }

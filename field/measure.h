@@ -138,10 +138,8 @@ struct change {
 	bool bounded;		/* there are enough pairs for an interval */
 };
 
-#define FEWEST_PAIRS	8
-
 struct change change_of(const double *off, const double *on, unsigned int nr);
-/* How many values lie outside of the interval at each end; -1: too few values. */
+/* The bounds are the values of this rank, from either end; 0: there are too few values. */
 int rank_of_bound(unsigned int nr);
 
 /* What is known of a row. */
@@ -155,7 +153,8 @@ struct result {
 /* measure_block.c */
 /* ns a page of each measurement in this state. */
 void take_times(const struct result *result, enum state state, double *values);
-void print_block(const struct result *results, unsigned int nr);
+/* Print all of it; false if it could not be written. */
+bool print_block(const struct result *results, unsigned int nr);
 /* Print a line of the block. */
 __printf(1, 2) void line(const char *fmt, ...);
 /* Print a line "KEY: TEXT" of its head, folded. */

@@ -319,7 +319,7 @@ static void print_tables(const struct result *results, unsigned int nr)
 	print_table(results, nr, print_events);
 }
 
-void print_block(const struct result *results, unsigned int nr)
+bool print_block(const struct result *results, unsigned int nr)
 {
 	crc = ~0U;
 	line(MARK " swathe-field %d: from here to the line at the end, for a mail " MARK, VERSION);
@@ -328,5 +328,5 @@ void print_block(const struct result *results, unsigned int nr)
 	print_tables(results, nr);
 	printf("checksum: %08x\n", ~crc);
 	printf(MARK " swathe-field %d: end " MARK "\n", VERSION);
-	fflush(stdout);
+	return !fflush(stdout) && !ferror(stdout);
 }

@@ -40,6 +40,7 @@ static void zap_dontneed(const struct row *row, struct sample *sample)
 	note_gone(sample, len, count_entries(mem, len));
 }
 
+/* The kernel stops counting a process's events before it frees the memory. */
 static void zap_exit(const struct row *row, struct sample *sample)
 {
 	pid_t pid = fork();
@@ -56,6 +57,8 @@ static void zap_exit(const struct row *row, struct sample *sample)
 	release_child(pid);
 	reap_child(pid);
 	sample->ns = measure_end(start);
+	for (unsigned int i = 0; i < NR_EVENTS; i++)
+		sample->events[i] = -1;
 	sample->pages = row_len(row) / PAGE;
 }
 

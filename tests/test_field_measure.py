@@ -232,6 +232,15 @@ def test_what_is_left_out_is_told(program: Path) -> None:
     assert nothing.returncode == 3
 
 
+def test_a_full_disk_is_told(program: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [program, *SMALL, "--pairs", "1"], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, timeout=60,
+        )  # fmt: skip
+    assert (done.returncode, "could not be written" in done.stderr) == (3, True)
+
+
 def test_one_at_a_time(program: Path) -> None:
     with subprocess.Popen(
         [program, *SMALL, "--pairs", "1000"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -264,7 +273,7 @@ int main(void)
 
 
 def exact_rank(pairs: int) -> int:
-    """The same by counting: how many values may be dropped at each end."""
+    """The same, by counting the cases of the binomial distribution."""
     rank, below, choices = 0, 0, 1
     while True:
         below += choices
