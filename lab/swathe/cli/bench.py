@@ -125,7 +125,8 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
         f"1 instruction = 1 ns of guest time (-icount shift=0)",
         soft_wrap=True,
     )
-    ui.out.print(result.environment.line(), markup=False, soft_wrap=True)
+    for line in (result.environment.line(), result.environment.settings):
+        ui.out.print(line, markup=False, soft_wrap=True)
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:

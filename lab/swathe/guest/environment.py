@@ -22,6 +22,8 @@ class Environment:
     command: str
     date: str
     swathe: str
+    # What the guest said of its kernel: see settings.py.
+    settings: str = ""
 
     def line(self) -> str:
         return (
@@ -30,7 +32,7 @@ class Environment:
         )
 
 
-def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
+def look(built: build.BuiltKernel, cpus: int, memory: str, settings: str = "") -> Environment:
     """Describe the guest, the kernel and the tools in use."""
     return Environment(
         kernel=built.version,
@@ -42,4 +44,5 @@ def look(built: build.BuiltKernel, cpus: int, memory: str) -> Environment:
         command=shlex.join(["swathe", *sys.argv[1:]]),
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         swathe=release.commit(),
+        settings=settings,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import scratch, write_atomically
-from swathe.guest import environment, sections, session
+from swathe.guest import environment, sections, session, settings
 from swathe.kernel import build
 from swathe.measure import benches, calltree, instructions, plugin, rows
 from swathe.measure.calltree import Region
@@ -65,7 +65,7 @@ def measure_in(
         job = instructions.guest_job(wanted, guest)
         heard = session.run(machine, job, f"profile-{request.bench.name}").whole()
         seen = calltree.parse(plugin.written(home).read_text().splitlines())
-    return pair(heard.sections, seen, request.bench.own_time)
+    return pair(settings.others(heard.sections), seen, request.bench.own_time)
 
 
 def pair(

@@ -4,6 +4,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
@@ -11,7 +12,7 @@ from rich.progress import Progress, TaskID
 from swathe.base import parallel, results, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import WORKLOADS, scratch
-from swathe.guest import environment, initramfs, sections, session, vm
+from swathe.guest import environment, initramfs, sections, session, settings, vm
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import Arch
 from swathe.measure import allocators, benches, plugin, rows
@@ -19,8 +20,9 @@ from swathe.measure.rows import Row, Series
 
 SWITCHED = {"stock": "0", "swathe": "y"}
 GIB = 1024
-# Without address randomisation, a mapping's place does not change the counts.
-BOOT = "quiet norandmaps"
+# Without address randomisation, a mapping's place does not change the counts, and the plugin
+# finds the kernel's functions where System.map has them.
+BOOT = "quiet norandmaps nokaslr"
 READ_AHEAD = 128  # kB: the default of Linux 6.12
 
 
@@ -71,12 +73,15 @@ def measure(request: BenchRequest) -> BenchResult:
     for guest in guests:  # compile and pack everything before the first guest boots
         initramfs.make(guest_job(request, guest), guest.built)
         plugin.plugin(guest.built.target)
-    reports = in_order(request.choices, measure_all(request, guests))
+    found = measure_all(request, guests)
+    told = [each for guest, some in zip(guests, found, strict=True) if guest.built is ours
+            for each in some]  # fmt: skip
+    reports = in_order(request.choices, settings.others(chain.from_iterable(found)))
     memory = max(machine_mib(request, guest) for guest in guests)
     return BenchResult(
         tuple(rows.summarise(rows.collect(reports))),
         tuple(rows.series(reports)),
-        environment.look(ours, request.cpus, f"{memory // GIB}G"),
+        environment.look(ours, request.cpus, f"{memory // GIB}G", settings.read(told)),
         tuple(rows.skipped(reports)),
     )
 
@@ -123,7 +128,7 @@ def turns(request: BenchRequest, guest: Guest) -> int:
     return len(guest.cases) * (1 + request.repeats * len(guest.configs))
 
 
-def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[sections.Section]:
+def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[list[sections.Section]]:
     """Run every guest, with a progress bar each; return their reports in the guests' order."""
     with ui.progress() as shown:
         tasks = []
@@ -136,7 +141,7 @@ def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[sections
                     memory=machine_mib(request, guest) << 20,
                 )
             )
-        return [section for found in parallel.run(tasks, request.jobs) for section in found]
+        return parallel.run(tasks, request.jobs)
 
 
 def watched(
@@ -154,14 +159,16 @@ def watched(
 def measure_in(
     request: BenchRequest, guest: Guest, show_count: Callable[[int], object], stop: threading.Event
 ) -> list[sections.Section]:
-    """Boot once; return the programs' reports with the events that the plugin counted."""
+    """Boot once; return what the guest said of itself, and the programs' reports with events."""
     name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
-    reader = sections.Reader(ends=lambda _: show_count(len(reader.ended)))
+    reader = sections.Reader(ends=lambda _: show_count(len(settings.others(reader.ended))))
     with scratch("events") as home:
         heard = session.run(
             machine(request, guest, home), guest_job(request, guest), name, reader, stop
         ).whole()
-        return plugin.attach(heard.sections, plugin.parse(plugin.written(home)))
+        counted = plugin.parse(plugin.written(home))
+        reports = plugin.attach(settings.others(heard.sections), counted)
+        return [*heard.of(*settings.WORDS), *reports]
 
 
 def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count") -> vm.Machine:
@@ -190,7 +197,7 @@ def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
     lines = guest_lines(name, guest.cases, guest.configs, request.repeats, request.full)
     files = {f"/bin/{name}": program, **allocators.files(name, target)}
     swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
-    return session.job(lines, files, swap=max(initramfs.Job.swap, swap))
+    return session.job([*settings.LINES, *lines], files, swap=max(initramfs.Job.swap, swap))
 
 
 def guest_lines(

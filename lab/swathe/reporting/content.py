@@ -418,6 +418,7 @@ LABELS = {
     "compiler": "compiler",
     "cpus": "CPUs",
     "memory": "memory",
+    "settings": "the kernel's settings",
     "command": "command",
 }
 # What tells runs apart comes first.
