@@ -3,7 +3,8 @@
 
 configurations.toml lists them. Some are only compiled: distributions', other architectures,
 with and without page tables given back. Others are debug kernels with one thing otherwise,
-which are built and booted, and all tests are run in them.
+which are built and booted, and all tests are run in them. A flavor that claims to have a
+distribution's options is compared with that distribution's file.
 """
 
 import time
@@ -19,15 +20,17 @@ from swathe.base import reading, release, results, table, ui, verdicts
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.table import Table
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import compile_warnings, selftests
+from swathe.check import compared, compile_warnings, selftests
+from swathe.check.compared import ComparedEntry
 from swathe.check.compile_warnings import Compilation, Cross
-from swathe.kernel import config, hooks, source, tree
+from swathe.kernel import build, config, debian_config, hooks, source, tree
 from swathe.kernel.hooks import Hook
 from swathe.kernel.source import Source
 
 PART = "configs"
 FILE = Path(__file__).with_name("configurations.toml")
-COMPILED, BOOTED = "compiled", "booted"
+COMPARED, COMPILED, BOOTED = "compared", "compiled", "booted"
+KINDS = (COMPARED, COMPILED, BOOTED)
 BOTH = "both"
 HEADER = ("configuration", "was", "verdict", "seconds", "what it has", "swathe")
 # What is said about a configuration, and the tests that it was.
@@ -60,11 +63,17 @@ class Configurations(Struct, frozen=True, forbid_unknown_fields=True):
     arches: dict[str, Cross] = field(name="arch")
     compiled: tuple[CompiledEntry, ...]
     booted: tuple[Variant, ...]
+    compared: tuple[ComparedEntry, ...] = ()
 
     def names(self) -> list[str]:
         """What can be named on the command line beside the part itself."""
-        single = [*(item.name for item in self.compiled), *(item.name for item in self.booted)]
-        return [f"{PART}/{name}" for name in (COMPILED, BOOTED, *single)]
+        return [f"{PART}/{name}" for name in (*KINDS, *self.single())]
+
+    def single(self) -> list[str]:
+        """The name of each configuration."""
+        return [
+            item.name for items in (self.compared, self.compiled, self.booted) for item in items
+        ]
 
     def chosen(self, names: Iterable[str]) -> "Configurations":
         """What names mean: the part, one of its lists, or single configurations."""
@@ -77,6 +86,7 @@ class Configurations(Struct, frozen=True, forbid_unknown_fields=True):
             self.arches,
             tuple(item for item in self.compiled if of(COMPILED, item.name)),
             tuple(item for item in self.booted if of(BOOTED, item.name)),
+            tuple(item for item in self.compared if of(COMPARED, item.name)),
         )
 
 
@@ -90,7 +100,7 @@ class ConfigurationsRequest:
 
     @property
     def wanted(self) -> bool:
-        return bool(self.catalogue.compiled or self.catalogue.booted)
+        return bool(self.catalogue.single())
 
 
 @dataclass(frozen=True)
@@ -117,10 +127,12 @@ Rows = list[ConfigurationRow]
 def parse(text: str) -> Configurations:
     """Unknown keys are errors: a misspelt one would do nothing."""
     found = reading.convert(reading.toml(text, FILE.name), Configurations, FILE.name)
-    names = [*(item.name for item in found.compiled), *(item.name for item in found.booted)]
+    names = found.single()
     for name in names:
-        if names.count(name) != 1 or name in (COMPILED, BOOTED):
+        if names.count(name) != 1 or name in KINDS:
             raise CheckFailed(f"{FILE.name}: the name {name!r} is taken")
+    if missing := {entry.name for entry in found.compared} - set(config.FLAVORS):
+        raise CheckFailed(f"{FILE.name}: there is no flavor {', '.join(sorted(missing))}")
     for entry in found.compiled:
         if entry.arch not in found.arches or entry.tables not in ("", BOTH):
             raise CheckFailed(f"{FILE.name}: {entry.name}: no such arch, or tables is not {BOTH!r}")
@@ -142,12 +154,13 @@ def jobs(entry: CompiledEntry, cross: Cross) -> list[Compilation]:
 
 
 def run(request: ConfigurationsRequest) -> list[Test]:
-    """First what is compiled, then what is booted; each is recorded when it is known."""
+    """What is compared, then what is compiled, then what is booted; recorded one by one."""
     kernel = request.guest.kernel
     got = source.get(kernel.kernel, kernel.source)
     rows: list[ConfigurationRow] = []
     found: list[Test] = []
-    for row, tests in chain(compile_all(request, got), boot_all(request)):
+    every = chain(compare_all(request, got), compile_all(request, got), boot_all(request))
+    for row, tests in every:
         path = record(str(got.version), [row], request.keep)
         rows.append(row)
         found += tests
@@ -171,6 +184,30 @@ def timed(
     return ConfigurationRow(
         name, kind, why, good, said, time.monotonic() - began, release.commit()
     ), tests
+
+
+def compare_all(
+    request: ConfigurationsRequest, got: Source
+) -> Iterator[tuple[ConfigurationRow, list[Test]]]:
+    for entry in request.catalogue.compared:
+        attempt = partial(compare_one, request, entry, got)
+        yield timed(entry.name, COMPARED, entry.why, attempt)
+
+
+def compare_one(request: ConfigurationsRequest, entry: ComparedEntry, got: Source) -> Outcome:
+    """Compare the options of a flavor with a distribution's file; nothing is compiled."""
+    kernel = replace(request.guest.kernel, flavor=entry.name, arch=entry.arch, variant="")
+    cross = request.catalogue.arches[entry.arch]
+    ours = build.options(kernel, got)
+    file = entry.start.removeprefix(compile_warnings.DEBIAN)
+    theirs = debian_config.read(file, cross.debian, got, kernel.kernel)
+    found = compared.compare(entry, got.tree, ours, config.parse(theirs.decode()))
+    name = f"{PART} {entry.name}"
+    same = f"{found.compared - found.exempt} of {found.compared} options are the same"
+    if not found.wrong:
+        return same, [Test(name, Verdict.PASSED)]
+    tests = [Test(name, Verdict.FAILED, text) for text in found.wrong]
+    return f"{len(tests)} options are not as they should be", tests
 
 
 def compile_all(
@@ -231,6 +268,7 @@ def order(catalogue: Configurations) -> list[tuple[str, str]]:
         for job in jobs(entry, catalogue.arches[entry.arch])
     ]  # fmt: skip
     return [
+        *((COMPARED, entry.name) for entry in catalogue.compared),
         *((COMPILED, label) for label in labels),
         *((BOOTED, variant.name) for variant in catalogue.booted),
     ]
@@ -253,6 +291,7 @@ def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
         f"{results.SPDX}\n# Configurations, Linux {version}\n\n"
         "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
         "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
-        "KUnit and all system-call tests pass. Seconds on a machine that did other things, too.\n"
+        "KUnit and all system-call tests pass; and which flavors have the options of a\n"
+        "distribution's file (compared). Seconds on a machine that did other things, too.\n"
     )
     return f"{head}\n{shown}\n"

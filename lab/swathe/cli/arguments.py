@@ -38,7 +38,8 @@ def add_flavor_argument(parser: argparse.ArgumentParser, default: str) -> None:
         "--flavor",
         default=default,
         choices=tuple(config.FLAVORS),
-        help="bench: optimised, without checks; debug: KASAN, lockdep and all other "
+        help="bench: optimised, without checks; distro: bench with Debian's options; "
+        "debug: KASAN, lockdep and all other "
         f"checks; kcsan: debug with KCSAN instead of KASAN (default: {default})",
     )
 
@@ -52,6 +53,7 @@ def add_variant_argument(parser: argparse.ArgumentParser) -> None:
 
 def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> build.KernelRequest:
     wanted = args.pristine if pristine is None else pristine
+    config.require_arch(args.flavor, args.arch)
     variant = getattr(args, "variant", "")
     return build.KernelRequest(
         args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant

@@ -12,6 +12,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench --against pristine         also a kernel without mm/unmap
     ./swathe bench --against 7.3              also Linux 7.3
     ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes
+    ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
     ./swathe bench --json out.json            write the figures as JSON, too
 """
 
@@ -25,6 +26,7 @@ from swathe.kernel import source
 from swathe.measure import bench_tables, benches, instructions, rows
 
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
+GOALS_FOR = ("6.12", "x86_64", "bench", None)
 
 
 def repeats(text: str) -> int:
@@ -132,7 +134,7 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
 def with_goals(request: instructions.BenchRequest) -> bool:
     """Whether the goals were set for this kernel and these sizes."""
     kernel = request.kernel
-    return (kernel.kernel, kernel.arch, kernel.source) == ("6.12", "x86_64", None) and (
+    return (kernel.kernel, kernel.arch, kernel.flavor, kernel.source) == GOALS_FOR and (
         not request.full and request.cpus == 1 and not request.boot
     )
 

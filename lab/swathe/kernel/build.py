@@ -45,6 +45,10 @@ class KernelRequest:
     def target(self) -> Arch:
         return ARCHES[self.arch]
 
+    @property
+    def config_flavor(self) -> config.Flavor:
+        return config.Flavor(self.flavor, self.arch, self.pristine, self.variant)
+
 
 @dataclass(frozen=True)
 class BuiltKernel:
@@ -69,23 +73,35 @@ def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
     return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
 
 
+def prepare(request: KernelRequest, found: source.Source) -> tree.Prepared:
+    """Update the tree."""
+    if request.pristine:
+        return tree.untouched(found)
+    return tree.prepare(found, request.without, mutated=request.config_flavor.tested)
+
+
 def build(request: KernelRequest) -> BuiltKernel:
     """Update the tree, the configuration and the image."""
     target = request.target
     apt.need(target.packages)
     found = source.get(request.kernel, request.source)
-    flavor = config.Flavor(request.flavor, request.arch, request.pristine, request.variant)
-    if request.pristine:
-        prepared = tree.untouched(found)
-    else:
-        prepared = tree.prepare(found, request.without, mutated=flavor.tested)
+    prepared = prepare(request, found)
     out = out_directory(found.key, request)
     image = out / target.image
     make = make_command(prepared.path, out, target)
     with locked(out.name):
-        config.configure(make, prepared.path, out, flavor)
+        config.configure(make, prepared.path, out, request.config_flavor)
         compile_kernel(make, out, image, prepared.stamp)
     return BuiltKernel(str(found.version), image, out, prepared.path, config.checksum(out), target)
+
+
+def options(request: KernelRequest, found: source.Source) -> dict[str, str]:
+    """Return the options of the kernel that build() would build."""
+    prepared, out = prepare(request, found), out_directory(found.key, request)
+    with locked(out.name):
+        make = make_command(prepared.path, out, request.target)
+        config.configure(make, prepared.path, out, request.config_flavor)
+    return config.parse((out / ".config").read_text())
 
 
 def compile_kernel(make: list[str], out: Path, image: Path, tree_stamp: str) -> None:

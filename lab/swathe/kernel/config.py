@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import process
-from swathe.base.errors import CheckFailed
+from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import CONFIGS, write_atomically
 
 SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
@@ -15,8 +15,11 @@ UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
 # For each flavor: its fragments, and whether the tests of mm/unmap are built in.
-FLAVORS = {"bench": (("bench",), False), "debug": (("debug",), True),
+FLAVORS = {"bench": (("bench",), False), "distro": (("bench", "distro"), False),
+           "debug": (("debug",), True),
            "kcsan": (("debug", "kcsan"), True)}  # fmt: skip
+# Flavors for one architecture only.
+SINGLE = {"distro": "x86_64"}
 VARIANTS = CONFIGS / "variants"
 
 
@@ -50,6 +53,12 @@ class Flavor:
             names.append(f"variants/{self.variant}")
         paths = [CONFIGS / f"{name}.config" for name in names]
         return [path for path in paths if path.is_file()]
+
+
+def require_arch(flavor: str, arch: str) -> None:
+    """Raise if the flavor is not for this architecture."""
+    if arch != SINGLE.get(flavor, arch):
+        raise UsageError(f"--flavor {flavor} is for --arch {SINGLE[flavor]} only")
 
 
 def parse(text: str) -> dict[str, str]:
