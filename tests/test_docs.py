@@ -17,6 +17,7 @@ TESTS = OVERLAY / "tools/testing/selftests/unmap"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 NAMED_TEST = re.compile(r"`(\w+) -t (\w+)`")
+COUNTER = re.compile(r"`((?:evict|put_back|discard|flushes|tables|run_order)_\w+)`")
 BUG = re.compile(r"\bbug (\d+)")
 
 
@@ -39,6 +40,15 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_is_read_in_a_minute() -> None:
     assert len((ROOT / "README.md").read_text().split()) < 900
+
+
+def test_operators_are_told_of_counters_that_there_are() -> None:
+    page = (ROOT / "docs/operate.md").read_text()
+    guide = (OVERLAY / "Documentation/admin-guide/mm/unmap.rst").read_text()
+    named = set(COUNTER.findall(page))
+    assert {"evict_runs", "tables_freed"} <= named
+    assert {name for name in named if f"``{name}``" not in guide} == {"run_order_0"}
+    assert len(page.splitlines()) <= 150
 
 
 def test_every_hook_is_told_of_once() -> None:
