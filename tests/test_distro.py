@@ -10,10 +10,10 @@ from swathe import __main__
 from swathe.base import results
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.verdicts import Verdict
-from swathe.check import compared, compile_warnings, configurations
+from swathe.check import compared, configurations
 from swathe.check.compared import ComparedEntry, Exemption
 from swathe.cli import bench, test
-from swathe.kernel import build, config, source, version
+from swathe.kernel import build, config, debian_config, source, version
 
 ENTRY = ComparedEntry("distro", "x86_64", "debian:file", "why", ("mm", "init/Kconfig"))
 EXEMPT = Exemption("no modules here", ("MODULE*",))
@@ -72,7 +72,7 @@ def compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: str) -> list[
     got = source.Source(tmp_path, version.Version.parse("6.12.117"), ours=True)
     monkeypatch.setattr(source, "get", lambda *_: got)
     monkeypatch.setattr(build, "options", lambda *_: config.parse(ours))
-    monkeypatch.setattr(compile_warnings, "debian_file", lambda *_: b"CONFIG_A=y\n")
+    monkeypatch.setattr(debian_config, "read", lambda *_: b"CONFIG_A=y\n")
     monkeypatch.setattr(results, "HERE", tmp_path)
     found = configurations.run(replace(request, catalogue=catalogue))
     return [f"{each.verdict is Verdict.PASSED} {each.detail}" for each in found]
