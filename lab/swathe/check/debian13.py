@@ -33,8 +33,10 @@ TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 TIME_LIMIT = 3600
 NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
 # Arguments: the root, a directory for downloaded packages, the command's directory, the command.
+# The root is bound to itself: in there, tests unshare mounts again, which needs a mount point.
 ENTER = " && ".join(
     (
+        'mount --bind "$1" "$1"',
         'mount -t proc proc "$1/proc"',
         'mount --rbind /sys "$1/sys"',
         'mount --rbind /dev "$1/dev"',
