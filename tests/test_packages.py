@@ -58,6 +58,13 @@ CONFIG_DEBUG_INFO_BTF=y
 ARM64 = WHOLE.replace("Linux/x86", "Linux/arm64").replace("X86_64", "ARM64")
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not refused ends here, and builds nothing."""
+    monkeypatch.setattr(apt, "need", lambda _: None)
+    monkeypatch.setattr(source, "get", lambda *_: pytest.fail("it was not refused"))
+
+
 def start(text: str) -> Start:
     return Start("name", "/c/config", text)
 
@@ -251,11 +258,7 @@ def test_keys_that_are_refused(keys: Path, key: str, certificate: str, said: str
         signing.check(Signer(keys / key, keys / certificate))
 
 
-def test_keys_are_checked_before_anything_is_built(
-    keys: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(apt, "need", lambda _: None)
-    monkeypatch.setattr(source, "get", lambda *_: pytest.fail("the source is fetched"))
+def test_keys_are_checked_before_anything_is_built(keys: Path) -> None:
     words = ["deb", "--config", "amd64", "--sign", str(keys / "a.key"), str(keys / "b.crt")]
     assert __main__.main(words) == 2
     request = PackagesRequest(
@@ -321,7 +324,6 @@ def machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fake: Fake
 ) -> Callable[[str], PackagesRequest]:
     """A machine where make does what a script says; it is given a directory for packages."""
-    monkeypatch.setattr(apt, "need", lambda _: None)
     monkeypatch.setattr(source, "get", lambda *_: FOUND)
     monkeypatch.setattr(tree, "prepare", lambda _: tree.Prepared(tmp_path / "tree", "stamp"))
     monkeypatch.setattr(package_cost, "estimate", lambda *_: package_cost.Estimate(3, 1, 1 << 20))
