@@ -20,7 +20,7 @@ HOME = BUILD / "debian13"
 SUITE = "trixie"
 PACKAGES = (
     "systemd-sysv", "udev", "linux-base", "initramfs-tools", "zstd", "kmod", "login", "passwd",
-    "linux-image-cloud-amd64", "grub-pc-bin", "grub2-common",
+    "linux-image-cloud-amd64", "grub-pc-bin", "grub2-common", "e2fsprogs",
 )  # fmt: skip
 HOST_PACKAGES = ("debootstrap", "e2fsprogs")
 DISK_SIZE = "4G"
