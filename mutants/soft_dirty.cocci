@@ -2,7 +2,7 @@
 @@
 identifier op, run;
 @@
-unmap_run_put_back(struct unmap_op *op)
+unmap_run_put_back(struct unmap_op *op, ...)
 {
   struct pte_run *run = &op->run;
 + if (unmap_mutated(SOFT_DIRTY))

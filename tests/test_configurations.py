@@ -152,6 +152,8 @@ def test_what_is_a_warning_of_ours(data: Callable[[str], str]) -> None:
     assert [line[:44] for line in found] == [
         "mm/unmap/table.c:12:3: warning: unused varia",
         "include/linux/unmap.h:7:9: error: implicit d",
+        "include/linux/unmap_mark.h:8:9: warning: unu",
+        "include/trace/events/unmap.h:9:9: warning: u",
         "mm/memory.c:4:1: warning: 'stock_zap_pmd_ran",
         "mm/memory.c:9:1: warning: suggest braces aro",
         "mm/unmap/run.c:30: warning: Function paramet",

@@ -109,7 +109,7 @@ static bool evict_is_unused(const struct unmap_op *op)
 
 static bool evict_unused(struct unmap_op *op)
 {
-	unmap_run_retire(op, mm_counter(op->folio));
+	unmap_run_retire(op, mm_counter(op->folio), UNMAP_KIND_UNUSED);
 	return true;
 }
 

@@ -27,6 +27,6 @@ bool unmap_evict_file(struct unmap_op *op)
 
 	if (unlikely(pte_uffd_wp(op->run.pte)))
 		unmap_run_leave_markers(op->vma, &op->run);
-	unmap_run_retire(op, mm_counter_file(op->folio));
+	unmap_run_retire(op, mm_counter_file(op->folio), UNMAP_KIND_FILE);
 	return true;
 }

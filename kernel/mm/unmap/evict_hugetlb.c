@@ -13,6 +13,8 @@
 
 #include <asm/tlb.h>
 
+#include <trace/events/unmap.h>
+
 #include "internal.h"
 
 enum unshare {
@@ -54,6 +56,10 @@ static void hugetlb_evict_entry(struct unmap_op *op, unsigned long address, pte_
 	struct folio *folio = op->folio;
 	pte_t pte = huge_ptep_clear_flush(vma, address, ptep);
 
+	op->run.addr = address;
+	op->run.page = &folio->page;
+	op->run.nr = 1;
+
 	if (pte_dirty(pte))
 		folio_mark_dirty(folio);
 	update_hiwater_rss(vma->vm_mm);
@@ -65,6 +71,7 @@ static void hugetlb_evict_entry(struct unmap_op *op, unsigned long address, pte_
 	hugetlb_remove_rmap(folio);
 	folio_put(folio);
 	unmap_count_run(1);
+	trace_run(op, UNMAP_KIND_HUGETLB);
 }
 
 /* False: the folio stays mapped.  The page-table lock of the huge entry is held. */

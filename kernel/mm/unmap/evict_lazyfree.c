@@ -79,10 +79,11 @@ bool unmap_evict_lazyfree(struct unmap_op *op)
 
 	verdict = lazyfree_judge(op);
 	if (verdict == LAZYFREE_DROP) {
-		unmap_run_retire(op, MM_ANONPAGES);
+		unmap_run_retire(op, MM_ANONPAGES, UNMAP_KIND_LAZYFREE);
 		return true;
 	}
-	unmap_run_put_back(op);
+	unmap_run_put_back(op, verdict == LAZYFREE_REDIRTIED ? UNMAP_STAYS_REDIRTIED :
+							       UNMAP_STAYS_REFERENCED);
 	if (lazyfree_keeps_content(verdict))
 		folio_set_swapbacked(op->folio);
 	return false;

@@ -100,14 +100,20 @@ static bool swap_take_references(const struct unmap_op *op, swp_entry_t entry)
 }
 
 /* Do all that can fail.  On failure nothing has changed. */
-static bool swap_prepare(struct unmap_op *op, swp_entry_t entry, bool exclusive)
+static enum unmap_reason swap_prepare(struct unmap_op *op, swp_entry_t entry,
+				      bool exclusive)
 {
+	enum unmap_reason reason = UNMAP_GOES;
+
 	if (!swap_take_references(op, entry))
-		return false;
-	if (swap_arch_agrees(op) && (!exclusive || swap_give_up_exclusive(op)))
-		return true;
-	swap_free_nr(entry, op->run.nr);
-	return false;
+		return UNMAP_STAYS_SWAP_COUNT;
+	if (!swap_arch_agrees(op))
+		reason = UNMAP_STAYS_ARCH;
+	else if (exclusive && !swap_give_up_exclusive(op))
+		reason = UNMAP_STAYS_PINNED;
+	if (reason != UNMAP_GOES)
+		swap_free_nr(entry, op->run.nr);
+	return reason;
 }
 
 /* Law 6: the pages are not exclusive any more, and their swap entries are if they were. */
@@ -137,23 +143,25 @@ bool unmap_evict_swap(struct unmap_op *op)
 	struct folio *folio = op->folio;
 	struct page *page = op->run.page;
 	bool exclusive = compat_anon_exclusive(page);
+	enum unmap_reason reason = UNMAP_STAYS_NO_SWAP;
 	swp_entry_t entry = folio->swap;
 
 	/* memory_failure() may pass a folio that reclaim has not added to the swap cache. */
 	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
 		goto put_back;
 	entry.val += folio_page_idx(folio, page);
-	if (!swap_prepare(op, entry, exclusive))
+	reason = swap_prepare(op, entry, exclusive);
+	if (reason != UNMAP_GOES)
 		goto put_back;
 
 	swap_join_mmlist(op->vma->vm_mm);
 	swap_leave_entries(op, entry, exclusive);
 	swap_assert_exclusive_kept(op, exclusive);
 	add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
-	unmap_run_retire(op, MM_ANONPAGES);
+	unmap_run_retire(op, MM_ANONPAGES, UNMAP_KIND_SWAP);
 	return true;
 
 put_back:
-	unmap_run_put_back(op);
+	unmap_run_put_back(op, reason);
 	return false;
 }

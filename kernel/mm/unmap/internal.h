@@ -130,6 +130,27 @@ struct unmap_op {
 	struct pte_run run;
 };
 
+/* What kind of run was evicted: for unmap:run. */
+enum unmap_kind {
+	UNMAP_KIND_FILE,
+	UNMAP_KIND_LAZYFREE,
+	UNMAP_KIND_SWAP,
+	UNMAP_KIND_POISON,
+	UNMAP_KIND_UNUSED,		/* a KVM guest does not need it (s390) */
+	UNMAP_KIND_HUGETLB,
+};
+
+/* Why a run was put back: for unmap:put_back. */
+enum unmap_reason {
+	UNMAP_GOES,			/* it is not put back */
+	UNMAP_STAYS_REDIRTIED,		/* lazyfree: written after MADV_FREE */
+	UNMAP_STAYS_REFERENCED,		/* lazyfree: an unexpected reference */
+	UNMAP_STAYS_PINNED,		/* swap: the folio may be pinned */
+	UNMAP_STAYS_NO_SWAP,		/* swap: the folio is not in the swap cache */
+	UNMAP_STAYS_SWAP_COUNT,		/* swap: no memory for a count that is full */
+	UNMAP_STAYS_ARCH,		/* swap: arch_unmap_one() refused */
+};
+
 /* flush.c: the page-table lock is held. */
 void unmap_run_clear(struct unmap_op *op);
 

@@ -155,6 +155,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
 /**
  * unmap_run_put_back - restore the entries of a cleared run
  * @op: its @run is as unmap_run_clear() left it
+ * @reason: for the trace point
  *
  * Law 3.  Stale TLB entries are harmless as such: they permit no more than the
  * restored entries do.  But set_ptes() may make a contiguous block of them
@@ -162,7 +163,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
  * single pages at the same time: so make a deferred flush now.  Page-table lock
  * held on entry and return.
  */
-void unmap_run_put_back(struct unmap_op *op)
+void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason)
 {
 	struct pte_run *run = &op->run;
 
@@ -174,6 +175,7 @@ void unmap_run_put_back(struct unmap_op *op)
 	set_ptes(op->vma->vm_mm, run->addr, run->ptep, run->pte, run->nr);
 	unmap_count(UNMAP_STAT_PUT_BACK_RUNS, 1);
 	unmap_count(UNMAP_STAT_PUT_BACK_ENTRIES, run->nr);
+	trace_put_back(op, reason);
 }
 
 /**

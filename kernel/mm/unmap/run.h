@@ -13,10 +13,12 @@
 #include <linux/mm_inline.h>
 #include <linux/pgtable.h>
 
+#include <trace/events/unmap.h>
+
 #include "internal.h"
 
 unsigned int unmap_run_length(struct unmap_op *op);
-void unmap_run_put_back(struct unmap_op *op);
+void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason);
 void unmap_run_leave_markers(struct vm_area_struct *vma,
 			     const struct pte_run *run);
 
@@ -50,12 +52,14 @@ static inline void unmap_run_assert_gone(const struct unmap_op *op)
  * unmap_run_retire - account for an unmapped run
  * @op: its @run is cleared, and the leftovers are written
  * @counter: the rss counter the pages were counted in
+ * @kind: for the trace point
  *
  * Takes the run out of rss and rmap and drops its references (laws 1 and 4).
  * The caller of try_to_unmap() holds a reference of its own, so this never
  * drops the last one.
  */
-static inline void unmap_run_retire(struct unmap_op *op, int counter)
+static inline void unmap_run_retire(struct unmap_op *op, int counter,
+				    enum unmap_kind kind)
 {
 	struct vm_area_struct *vma = op->vma;
 	unsigned int nr = op->run.nr;
@@ -67,6 +71,7 @@ static inline void unmap_run_retire(struct unmap_op *op, int counter)
 	if (vma->vm_flags & VM_LOCKED)
 		mlock_drain_local();
 	folio_put_refs(op->folio, nr);
+	trace_run(op, kind);	/* the count is last: a jump less for single pages */
 	unmap_count_run(nr);
 }
 

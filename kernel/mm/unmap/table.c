@@ -34,6 +34,8 @@
 #include <asm/pgalloc.h>
 #include <asm/tlb.h>
 
+#include <trace/events/unmap.h>
+
 #include "internal.h"
 #include "table.h"
 
@@ -285,7 +287,7 @@ static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
 
 /*
  * PMD lock @pml held on entry and return.  Unhooked tables are added to @gone, and have
- * been flushed from all TLBs.  Returns how many were unhooked.
+ * been flushed from all TLBs; the batch has no others on return.  Returns how many there are.
  */
 static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 				 unsigned long age, struct ptdesc **gone)
@@ -297,8 +299,10 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
 		if (!table_lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age,
-					   batch_leaves_mark(batch, i), gone))
+					   batch_leaves_mark(batch, i), gone)) {
+			__clear_bit(i, &batch->noted);
 			continue;
+		}
 		start = min(start, addr);
 		end = addr + PMD_SIZE;
 		nr++;
@@ -335,6 +339,17 @@ static void batch_keep(struct table_batch *batch)
 	batch->whole = 0;
 }
 
+/* The tables of the batch were unhooked.  No page-table lock and no PMD lock is held. */
+static void batch_trace(const struct table_batch *batch)
+{
+	unsigned int i;
+
+	if (!trace_table_free_enabled())
+		return;
+	for_each_set_bit(i, &batch->noted, TABLE_BATCH)
+		trace_table_free(batch->vma->vm_mm, batch->addr + i * PMD_SIZE, batch->by);
+}
+
 /**
  * unmap_batch_free - free the tables of a batch that are still empty
  * @batch: tables that were seen empty; holds none on return
@@ -364,7 +379,9 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 	if (taken)
 		mmap_read_unlock(mm);
 	spin_unlock(pml);
-	if (!locked)
+	if (locked)
+		batch_trace(batch);
+	else
 		batch_keep(batch);
 	batch->noted = 0;
 	batch->whole = 0;

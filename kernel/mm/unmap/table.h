@@ -32,11 +32,21 @@ struct mmu_gather;
 #define TABLE_BATCH	BITS_PER_LONG
 #define TABLE_BATCH_MASK	(~(TABLE_BATCH * PMD_SIZE - 1))
 
+/* Who frees tables: for unmap:table_free. */
+enum table_by {
+	TABLE_BY_DISCARD,	/* a task that discards memory: at once */
+	TABLE_BY_MOVE,		/* mremap() or UFFDIO_MOVE: at once */
+	TABLE_BY_OWN,		/* reclaim or MADV_FREE by their own process, when it is done */
+	TABLE_BY_WORKER,
+	TABLE_BY_SHRINKER,
+};
+
 /**
  * struct table_batch - neighbouring tables that were seen empty, under one PMD lock
  * @vma: a VMA of their mm; it need not cover their range
  * @tlb: an mmu_gather of that mm, flushed together with the tables; may be null
  * @mmap_locked: the caller holds the mmap lock, for reading at least
+ * @by: for the trace point
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address that @pmd translates
  * @noted: one bit for each table that was seen empty
@@ -46,6 +56,7 @@ struct table_batch {
 	struct vm_area_struct *vma;
 	struct mmu_gather *tlb;
 	bool mmap_locked;
+	enum table_by by;
 	pmd_t *pmd;
 	unsigned long addr;
 	unsigned long noted;
@@ -59,6 +70,7 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 	batch->vma = vma;
 	batch->tlb = tlb;
 	batch->mmap_locked = false;
+	batch->by = TABLE_BY_DISCARD;
 	batch->noted = 0;
 	batch->whole = 0;
 }

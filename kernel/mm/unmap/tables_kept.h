@@ -11,6 +11,8 @@
 #include <linux/list.h>
 #include <linux/mm_types.h>
 
+#include "table.h"
+
 #define PLACES			20
 #define KEPT_BUCKET_BITS	6
 #define KEPT_BUCKETS		BIT(KEPT_BUCKET_BITS)
@@ -91,7 +93,7 @@ void unmap_kept_put_back(struct kept *record);
 void unmap_kept_drop(struct kept *record);
 
 /* tables_sweep.c: returns how many tables were freed; places_left() tells if any are left. */
-unsigned int unmap_kept_sweep(struct kept *record, unsigned long age);
+unsigned int unmap_kept_sweep(struct kept *record, unsigned long age, enum table_by by);
 
 /* tables_shrink.c: called with the bucket's lock held. */
 bool unmap_kept_list(struct kept *record);

@@ -85,7 +85,7 @@ static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 	compat_list_lru_shrink_walk(&lists, sc, shrink_isolate, &record);
 	if (!record)
 		return 0;
-	freed = unmap_kept_sweep(record, KEEP_AGE);
+	freed = unmap_kept_sweep(record, KEEP_AGE, TABLE_BY_SHRINKER);
 	many = freed && unmap_grace_many(record->mm);
 	if (places_left(&record->places))
 		unmap_kept_put_back(record);

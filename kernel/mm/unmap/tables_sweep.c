@@ -42,9 +42,10 @@ struct sweep {
 	struct places spared;
 };
 
-static void sweep_begin(struct sweep *s)
+static void sweep_begin(struct sweep *s, enum table_by by)
 {
 	unmap_batch_begin(&s->batch, NULL, NULL);
+	s->batch.by = by;
 	s->batch.mmap_locked = true;
 	s->policy = false;
 	s->lent = false;
@@ -205,7 +206,7 @@ void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
 {
 	struct sweep s __uninitialized;
 
-	sweep_begin(&s);
+	sweep_begin(&s, TABLE_BY_MOVE);
 	s.policy = true;
 	while (unmap_tables_enabled() && start < end) {
 		start = sweep_part(&s, mm, start, end);
@@ -234,6 +235,7 @@ void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 	if (!rwsem_is_locked(&vma->vm_mm->mmap_lock))
 		vma_assert_locked(vma);
 	unmap_batch_begin(&batch, vma, NULL);
+	batch.by = TABLE_BY_MOVE;
 	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
 		pmd = mm_find_pmd(vma->vm_mm, addr);
 		if (!pmd || !sweep_looks_empty(pmd, addr))
@@ -300,18 +302,19 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
  * unmap_kept_sweep - free the tables of a record that are still empty
  * @record: taken by the caller; places not examined, or skipped for @age, are left in it
  * @age: skip tables that were seen empty less than this many ticks ago
+ * @by: for the trace point
  *
  * The mmap lock is tried for, and released when a reschedule is due or another task waits
  * for it.
  *
  * Return: how many tables were freed.
  */
-unsigned int unmap_kept_sweep(struct kept *record, unsigned long age)
+unsigned int unmap_kept_sweep(struct kept *record, unsigned long age, enum table_by by)
 {
 	struct sweep s __uninitialized;
 	struct places *p = &record->places;
 
-	sweep_begin(&s);
+	sweep_begin(&s, by);
 	s.lent = true;
 	s.age = age;
 	while (places_left(p) && sweep_step(&s, record->mm, p))

@@ -61,7 +61,7 @@ static void worker_sweep_record(struct kept *record)
 	unsigned int freed = 0;
 
 	if (unmap_grace_has_room(record->mm))
-		freed = unmap_kept_sweep(record, 0);
+		freed = unmap_kept_sweep(record, 0, TABLE_BY_WORKER);
 	if (!places_left(&record->places)) {
 		unmap_kept_drop(record);
 		return;
@@ -144,7 +144,7 @@ void unmap_sweep_own(void)
 		return;
 	while ((record = unmap_kept_take_own(current->mm))) {
 		if (unmap_grace_has_room(current->mm))
-			unmap_kept_sweep(record, 0);
+			unmap_kept_sweep(record, 0, TABLE_BY_OWN);
 		if (places_left(&record->places)) {
 			unmap_kept_put_back(record);
 			unmap_worker_wake();

@@ -22,7 +22,7 @@ DEBIAN = "debian:"
 TABLES = "CONFIG_UNMAP_TABLES"
 # Debug info takes time and changes no warning; -Werror would stop at stock's own warnings.
 ALWAYS = ("CONFIG_DEBUG_INFO_NONE=y", "# CONFIG_WERROR is not set")
-OURS = ("mm/unmap/", "include/linux/unmap.h")
+OURS = ("mm/unmap/", "include/linux/unmap", "include/trace/events/unmap.h")
 OWN_DIRECTORY = "mm/unmap/"
 RENAMED = "stock_"
 CLEAN = ".swathe-clean"

@@ -438,7 +438,7 @@ static void clear_and_put_back_all(struct unmap_run_test *t)
 	for (i = 0; i < NR; i += nr) {
 		nr = find(t, i, i);
 		unmap_run_clear(&t->op);
-		unmap_run_put_back(&t->op);
+		unmap_run_put_back(&t->op, UNMAP_STAYS_REFERENCED);
 	}
 }
 
