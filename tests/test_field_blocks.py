@@ -8,6 +8,7 @@ import pytest
 
 from swathe import __main__
 from swathe.base.errors import CheckFailed
+from swathe.base.paths import ROOT
 from swathe.measure import field_blocks, field_tables
 from swathe.measure.field_blocks import CHANGE, COUNTS, EVENTS, TIME_OFF, TIMES, VMPTE_ON
 
@@ -142,6 +143,12 @@ def test_one_state_alone_is_no_change(saved: Callable[[str, str], Path]) -> None
     found = field_blocks.read([saved(f"{name}.txt", block(body)) for name in "ab"])
     *_, rows = field_tables.tables(found)
     assert [cell.text for cell in rows.rows[0]] == ["zap:4K", "105.2", "105.2"]
+
+
+def test_the_example_of_the_page_can_be_read() -> None:
+    (found,) = field_blocks.read([ROOT / "docs" / "hardware.md"])
+    assert "QEMU" in dict(found.heads)["processor"]
+    assert len(found.rows) == 21
 
 
 def test_files_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,8 @@ These parts take longer and run only when named:
     debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, lab,
                 hooks, apply, a compile of mm/; needs root
     seeded      kernels broken on purpose, by each mutant: a test must fail
-    field       swathe-proof, made for real machines, must find mutants in guests
+    field       the programs for real machines, in guests: swathe-field must measure
+                and put the switch back, swathe-proof must find mutants
     powercut    two guests lose their power: synced data must be on their disks
     ci          all parts above, as .ci/run runs them
     unhooked    kernels without one hook each: the build or the test that
@@ -60,6 +61,7 @@ from swathe.check import (
     debian13,
     every_release,
     exported,
+    field_runs,
     field_trials,
     installed,
     lab,
@@ -71,6 +73,7 @@ from swathe.check import (
 )
 from swathe.cli import arguments
 from swathe.kernel import packages
+from swathe.kernel.build import KernelRequest
 from swathe.kselftests import guests, listing
 
 # kunit and guest run as one part: they share their guests.
@@ -231,7 +234,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         (debian13.PART, debian13.run),
         (KERNEL, partial(selftests.run, request.guest)),
         ("seeded", partial(seeded.run, kernel, request.seed, cpus)),
-        (field_trials.PART, partial(field_trials.run, kernel, request.seed, cpus)),
+        (field_trials.PART, partial(field, kernel, request.seed, cpus)),
         (unhooked.PART, partial(unhooked.run, kernel, cpus)),
         ("powercut", partial(powercuts.cut_all, request.powercut)),
         (listing.PART, partial(guests.run, request.kselftests)),
@@ -239,6 +242,11 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         (installed.PART, partial(installed.run, request.install)),
     ]
     return [(name, run) for name, run in every if request.wants(name)]
+
+
+def field(kernel: KernelRequest, seed: int, cpus: int) -> list[Test]:
+    """Both programs for real machines."""
+    return [*field_runs.run(kernel, seed), *field_trials.run(kernel, seed, cpus)]
 
 
 def failure(test: Test) -> str:

@@ -56,6 +56,12 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if value == int(value) or value >= 1000 else f"{value:.1f}"
 
 
+def time(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
+
+
 def change(block: FieldBlock, row: str) -> Cell:
     """In per cent; marked where it may be noise."""
     value = block.value(TIMES, row, CHANGE)
@@ -79,7 +85,7 @@ def times(block: FieldBlock) -> Table:
     rows: list[list[Cell | str]] = [
         [
             row,
-            *(number(block.value(TIMES, row, column)) for column in range(TIME_ON + 2)),
+            *(time(block.value(TIMES, row, column)) for column in range(TIME_ON + 2)),
             change(block, row),
             interval(block, row),
         ]
@@ -119,6 +125,6 @@ def cell(block: FieldBlock, row: str) -> Cell:
     if off is None:
         return Cell(NONE, Tone.QUIET)
     if on is None:
-        return Cell(number(off))
+        return Cell(time(off))
     found = change(block, row)
-    return Cell(f"{number(off)} → {number(on)}  {found.text}", found.tone)
+    return Cell(f"{time(off)} → {time(on)}  {found.text}", found.tone)
