@@ -188,9 +188,15 @@ def test_the_transcript(fake: Fake, tmp_path: Path) -> None:
     said = installed.Said("uname -r", "a\n" * 60, good=False)
     built = InstalledPackages(RELEASE, (path,))
     shown = installed.transcript(built, [("Start", [said])])
-    assert "(1.5 MB); QEMU emulator version 7.2.1" in shown
+    assert "in QEMU emulator version 7.2.1, swathe " in shown
+    assert f"- `{path.name}` (1.5 MB)\n" in shown
     assert "## Start\n\n```\n# uname -r   <-- not as it must be\n[…]\na\n" in shown
     assert shown.count("\na") == installed.LONGEST
+
+
+def test_progress_that_was_overwritten() -> None:
+    said = installed.Said("dpkg", "(Reading ...\r(Reading ... 5%\r(Reading ... 8 files)\nb\n", True)
+    assert installed.block(said) == "# dpkg\n(Reading ... 8 files)\nb"
 
 
 def test_the_newest_packages_are_installed(tmp_path: Path) -> None:

@@ -190,11 +190,15 @@ def record(built: InstalledPackages, trial: InstallTrial, keep: bool) -> Path:
 def transcript(built: InstalledPackages, chapters: list[tuple[str, list[Said]]]) -> str:
     """Return the guest's commands and what they printed, as Markdown."""
     qemu = vm.version("qemu-system-x86_64")
-    files = ", ".join(f"`{path.name}` ({path.stat().st_size / 1e6:.1f} MB)" for path in built.files)
+    files = "".join(
+        f"- `{path.name}` ({path.stat().st_size / 1e6:.1f} MB)\n" for path in built.files
+    )
     parts = [
         f"{results.SPDX}\n# Kernel packages in a Debian 13\n",
-        f"`./swathe test deb`: {files}; {qemu}, swathe {release.commit()}. The guest has a\n"
-        "disk with systemd, GRUB and Debian's own kernel; each section is one start of it.\n",
+        f"`./swathe test deb` in {qemu}, swathe {release.commit()}:\n",
+        files,
+        "The guest has a disk with systemd, GRUB and Debian's own kernel, and is used over its\n"
+        "serial console. Each section is one start of it.\n",
     ]
     for title, lines in chapters:
         shown = "\n".join(block(said) for said in lines)
@@ -204,7 +208,8 @@ def transcript(built: InstalledPackages, chapters: list[tuple[str, list[Said]]])
 
 def block(said: Said) -> str:
     """Return a command and its output; of a long output, the end."""
-    lines = said.output.strip().splitlines()
+    # dpkg writes its progress over itself: what stays on the screen is kept.
+    lines = [line.rsplit("\r", 1)[-1] for line in said.output.strip().split("\n")]
     kept = lines if len(lines) <= LONGEST else ["[…]", *lines[-LONGEST:]]
     mark = "" if said.good else "   <-- not as it must be"
-    return "\n".join([f"# {said.command}{mark}", *(line.rstrip() for line in kept)])
+    return "\n".join([f"# {said.command}{mark}", *(line.rstrip() for line in kept if line)])
