@@ -26,7 +26,7 @@ from swathe.measure.figures import Figures, Malformed, Profile, Run
 from swathe.measure.goals import Goal
 from swathe.measure.rows import Row, Series
 from swathe.reporting import charts, content, markdown, page, plots, tables, threads, write
-from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair
+from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Text
 
 DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
@@ -414,6 +414,15 @@ def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
     assert [column.name for column in runs.columns][2:] == ["date", "Swathe commit", "file"]
     assert cells(runs, "run a")[1:] == ["zap", "2026-01-02", "bbb", "2026-01-02.json"]
     assert cells(runs, "run b")[3] == "aaa"
+
+
+@pytest.mark.parametrize(("command", "alone"), [("swathe bench", False), (
+    "swathe bench --cpus 2", True)])  # fmt: skip
+def test_runs_with_other_options_have_no_empty_summary(command: str, alone: bool) -> None:
+    found = figures.merge([run("2026-01-01", row("stock", 2), row("swathe", 1), command=command)])
+    lines = tuple(compare.lines(found.rows, []))
+    blocks = content.summary(content.Material(found, lines, "")).blocks
+    assert (Text(content.ELSEWHERE) in blocks) is alone
 
 
 def test_figures_of_different_kernels_are_warned_of() -> None:

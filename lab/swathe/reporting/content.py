@@ -99,6 +99,12 @@ def when(material: Material) -> str:
     return f"Measured {span}, Swathe {of}."
 
 
+ELSEWHERE = (
+    "All runs were made with other options than usual, which follow the names of their cases in "
+    "the chapters below."
+)
+
+
 def summary(material: Material) -> Chapter:
     """One or two rows of each thread, and how many goals are met."""
     numbers = map(Column, ("stock 6.12", "swathe", "change"))
@@ -113,7 +119,10 @@ def summary(material: Material) -> Chapter:
     ]
     plot = charts.overview(chosen)
     blocks: list[Block] = [Text(goals_met(material.lines))]
-    blocks.append(Pair((table,), (Plots((plot,)),)) if plot else table)
+    if not chosen and material.lines:
+        blocks.append(Text(ELSEWHERE))
+    else:
+        blocks.append(Pair((table,), (Plots((plot,)),)) if plot else table)
     return Chapter("summary", "At a glance", "At a glance", tuple(blocks))
 
 
