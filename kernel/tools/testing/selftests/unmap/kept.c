@@ -20,7 +20,8 @@
  *
  * A task that may run for 1 or 10 ms in 100 ms (cpu.max) reclaims memory of another process for
  * KEPT_SECONDS (8).  That process measures its mmap() and munmap() meanwhile.  Giving page
- * tables back must not make the longest of them much longer:
+ * tables back must not stall it for more than a tenth of the time.  (A single long call says
+ * nothing: a busy host stalls the guest for that long.)
  *
  * throttled.eager
  * throttled.pressure
@@ -427,7 +428,8 @@ static void show_latency(struct __test_metadata *_metadata, const char *name,
 
 	for (int i = 0; i < DECADES; i++)
 		len += snprintf(line + len, sizeof(line) - len, " %ld", l->nr[i]);
-	TH_LOG("%s: longest %.1f ms; below 10 us, 100 us, ...:%s", name, l->longest * 1e3, line);
+	TH_LOG("%s: longest %.1f ms, stalled for %.1f ms; below 10 us, 100 us, ...:%s", name,
+	       l->longest * 1e3, l->stalled * 1e3, line);
 }
 
 FIXTURE(throttled) {
@@ -481,7 +483,7 @@ TEST_F_TIMEOUT(throttled, throttled, TIME_LIMIT)
 	EXPECT_TRUE(measure(self->off, seconds));
 	show_latency(_metadata, "given back", self->on);
 	show_latency(_metadata, "not", self->off);
-	EXPECT_GT(2 * self->off->longest + 0.1, self->on->longest);
+	EXPECT_GT(2 * self->off->stalled + seconds / 10, self->on->stalled);
 }
 
 TEST_HARNESS_MAIN

@@ -70,10 +70,12 @@ void crowd_job(struct child *child, void *arg);
 
 /* kept_latency.c: how long mmap() and munmap() of a victim take while it is reclaimed. */
 #define DECADES		7	/* below 10 us, 100 us, ... */
+#define STALL		0.05	/* seconds */
 
 struct latency {
 	long nr[DECADES];
 	double longest;		/* seconds */
+	double stalled;		/* seconds in calls that took STALL or longer */
 	bool stop;
 };
 

@@ -38,6 +38,7 @@ static void note_latency(struct latency *l, double seconds)
 		bound *= 10;
 	l->nr[i]++;
 	l->longest = seconds > l->longest ? seconds : l->longest;
+	l->stalled += seconds >= STALL ? seconds : 0;
 }
 
 /* PROT_NONE: the VMA does not merge with its neighbours, and so locks no anon_vma. */
