@@ -7,6 +7,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from swathe.guest.serial import Answer, SerialConsole
 
 RELEASE = "6.12.117-swathe1"
 DEBIAN = "6.12.107+deb13-cloud-amd64"
+BLOCK_END = "----- swathe-field 1: end -----\n"
 Fake = Callable[[str, str], Path]
 
 
@@ -133,8 +135,13 @@ class PretendedGuest:
             self.chosen = found[1] if found and self.broken != "choice" else ""
         if command.startswith("echo 0"):
             return "0x0000\n"
+        if "swathe-field" in command:
+            self.enabled = self.broken != "left off"
+            return "----- swathe-field 1: from here on -----\n" + BLOCK_END
         if "unmap/enabled" in command:
-            return "0x000f\n" if swathe and self.broken != "switch" else "No such file\n"
+            if not swathe or self.broken == "switch":
+                return "No such file\n"
+            return "0x000f\n" if self.enabled else "0x0000\n"
         answers = {
             "ls /boot": f"/boot/initrd.img-{RELEASE}",
             "systemctl is-system-running": "running",
@@ -161,7 +168,7 @@ def test_all_is_well() -> None:
     trial, failed = told()
     assert failed == []
     assert len(trial.chapters) == 4
-    assert len(trial.tests) == sum(len(lines) for _, lines in trial.chapters) == 21
+    assert len(trial.tests) == sum(len(lines) for _, lines in trial.chapters) == 26
 
 
 @pytest.mark.parametrize(
@@ -172,6 +179,8 @@ def test_all_is_well() -> None:
         ("taint", "nothing taints the kernel"),
         ("choice", "the machine boots back"),
         ("left", "no file is left"),
+        ("left off", "swathe-field puts the switch back"),
+        (installed.FIELD, "swathe-field measures"),
         ("dpkg -i", "dpkg installs"),
         ("dpkg --purge", "dpkg removes"),
         ("panic", "guest"),
@@ -192,6 +201,7 @@ def test_the_transcript(fake: Fake, tmp_path: Path) -> None:
     assert f"- `{path.name}` (1.5 MB)\n" in shown
     assert "## Start\n\n```\n# uname -r   <-- not as it must be\n[…]\na\n" in shown
     assert shown.count("\na") == installed.LONGEST
+    assert installed.block(replace(said, whole=True)).count("\na") == 60
 
 
 def test_progress_that_was_overwritten() -> None:
@@ -254,8 +264,19 @@ def test_a_system_is_set_up(tmp_path: Path, fake: Fake) -> None:
         debian_system.set_up(root)
 
 
+@pytest.mark.parametrize(("release", "threads"), [("7.2.22", "single"), ("10.0.2", "multi")])
+def test_a_guest_that_patches_its_code(
+    release: str, threads: str, fake: Fake, tmp_path: Path
+) -> None:
+    """An older QEMU runs one CPU at a time."""
+    fake("qemu-system-x86_64", f"echo QEMU emulator version {release}")
+    argv = debian_system.command(tmp_path, tmp_path, tmp_path, tmp_path)
+    assert argv[argv.index("-accel") + 1] == f"tcg,thread={threads}"
+    assert argv[argv.index("-smp") + 1] == "2"
+
+
 def test_the_disk_stays_as_it_was(tmp_path: Path) -> None:
-    argv = debian_system.command(tmp_path / "g", tmp_path / "d", tmp_path / "p", tmp_path, 1)
+    argv = debian_system.command(tmp_path / "g", tmp_path / "d", tmp_path / "p", tmp_path)
     drives = [argv[i + 1] for i, word in enumerate(argv) if word == "-drive"]
     assert len(drives) == 2
     assert all("snapshot=on" in drive for drive in drives)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Install kernel packages in a Debian 13, start it, go back, and remove them again.
+"""Install kernel packages in a Debian 13, start it, measure, go back, and remove them again.
 
 The guest starts from its disk, through GRUB, and is used over its serial console. It runs
 Debian's own kernel before and after; dpkg and update-grub run in the guest.
 """
 
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,10 @@ from swathe.base import process, release, results, ui
 from swathe.base.errors import UsageError, VmLost
 from swathe.base.paths import BUILD, scratch
 from swathe.base.verdicts import Test, Verdict
+from swathe.check import field_program
 from swathe.guest import debian_system, serial, vm
 from swathe.guest.serial import Answer, SerialConsole
+from swathe.kernel.arch import X86_64
 
 PART = "deb"
 NAME = re.compile(r"linux-image-(?P<release>[^_]+-swathe\d+)_(?P<version>[^_]+)_amd64\.deb")
@@ -24,6 +27,16 @@ BOOT_LIMIT = 1200
 INSTALL_LIMIT = 1800
 LONGEST = 40
 PAYLOAD_ROOM = 64 << 20
+PAYLOAD = "/mnt"
+MOUNT = f"mount -o ro /dev/vdb {PAYLOAD}"
+# The rows of swathe-field that need swap get some; of its output the block is kept whole.
+SWAP = "/var/tmp/swap"
+MAKE_SWAP = (
+    f"dd if=/dev/zero of={SWAP} bs=1M count=256 status=none && chmod 600 {SWAP} && "
+    f"mkswap -q {SWAP} && swapon {SWAP}"
+)
+FIELD = f"{PAYLOAD}/swathe-field --thp --mib 16 --pairs 5 --seed 1 --dir /var/tmp"
+FIELD_BLOCK = r"----- swathe-field \d+: from here (?s:.*)----- swathe-field \d+: end -----$"
 
 
 @dataclass(frozen=True)
@@ -52,11 +65,15 @@ class InstalledPackages:
 
 @dataclass(frozen=True)
 class Said:
-    """A command in the guest: what it printed, and whether that is as it must be."""
+    """A command in the guest: what it printed, and whether that is as it must be.
+
+    whole: the transcript shows all of a long output, not only its end.
+    """
 
     command: str
     output: str
     good: bool
+    whole: bool = False
 
 
 @dataclass
@@ -77,13 +94,11 @@ class InstallTrial:
         self.console.send("systemctl reboot")
         self.start(title)
 
-    def run(
-        self, command: str, expect: str = "", name: str = "", limit: float = INSTALL_LIMIT
-    ) -> Answer:
+    def run(self, command: str, expect: str = "", name: str = "", *, whole: bool = False) -> Answer:
         """Run a command, which must succeed and print what expect matches."""
-        answer = self.console.run(command, limit)
+        answer = self.console.run(command, INSTALL_LIMIT)
         good = answer.status == 0 and re.search(expect, answer.output.strip()) is not None
-        self.chapters[-1][1].append(Said(command, answer.output, good))
+        self.chapters[-1][1].append(Said(command, answer.output, good, whole))
         why = "" if good else f"status {answer.status}: {process.last_line(answer.output)}"
         verdict = Verdict.PASSED if good else Verdict.FAILED
         self.tests.append(Test(f"{PART}: {name or command}", verdict, why))
@@ -111,7 +126,7 @@ def run(request: InstallRequest) -> list[Test]:
     grub, disk = debian_system.prepare()
     with scratch("installed") as home:
         payload = pack(built, home)
-        argv = debian_system.command(grub, disk, payload, home, debian_system.processors())
+        argv = debian_system.command(grub, disk, payload, home)
         with vm.running(argv, home / "qemu.log"):
             trial = InstallTrial(serial.connect(home / "line"))
             lost = attempt(trial, lambda: story(trial, built))
@@ -121,12 +136,13 @@ def run(request: InstallRequest) -> list[Test]:
 
 
 def pack(built: InstalledPackages, home: Path) -> Path:
-    """Make the disk that carries the packages into the guest."""
+    """Make the disk that carries the packages, and swathe-field, into the guest."""
     directory = home / "packages"
     directory.mkdir()
-    for path in built.files:
-        (directory / path.name).write_bytes(path.read_bytes())
-    size = sum(path.stat().st_size for path in built.files) * 5 // 4 + PAYLOAD_ROOM
+    program = field_program.MEASURE.install(X86_64)
+    for path in (*built.files, program):
+        shutil.copy(path, directory)
+    size = sum(path.stat().st_size for path in directory.iterdir()) * 5 // 4 + PAYLOAD_ROOM
     debian_system.pack(directory, home / "packages.img", str(size))
     return home / "packages.img"
 
@@ -144,13 +160,13 @@ def attempt(trial: InstallTrial, work: Callable[[], None]) -> list[Test]:
 
 
 def story(trial: InstallTrial, built: InstalledPackages) -> None:
-    """Install, start, look, go back, remove, start again."""
+    """Install, start, look, measure, go back, remove, start again."""
     mine, quoted = built.release, re.escape(built.release)
     trial.start("Debian's kernel; the packages are installed")
     debian = trial.run("uname -r", r"^6\S+deb13\S*$", "Debian's kernel runs").output.strip()
     trial.run("update-grub")
-    trial.run("mount -o ro /dev/vdb /mnt")
-    files = " ".join(f"/mnt/{path.name}" for path in built.files)
+    trial.run(MOUNT)
+    files = " ".join(f"{PAYLOAD}/{path.name}" for path in built.files)
     trial.run(f"dpkg -i {files}", f"Setting up linux-image-{quoted}", "dpkg installs")
     trial.run(f"ls /boot/*{mine}", f"initrd.img-{quoted}", "an initramfs was made")
 
@@ -164,6 +180,7 @@ def story(trial: InstallTrial, built: InstalledPackages) -> None:
     trial.run("cat /proc/sys/kernel/tainted", "^0$", "nothing taints the kernel")
     trial.run(f"echo 0 >{SWITCH} && cat {SWITCH}", r"^0x0+$", "the switch goes off")
     trial.run(f"echo y >{SWITCH} && cat {SWITCH}", "[1-9a-f]$", "the switch goes on")
+    measure(trial)
     menu = "grub-reboot 'Advanced options for Debian GNU/Linux>"
     trial.run(f"{menu}Debian GNU/Linux, with Linux {debian}'", name="Debian's kernel is chosen")
 
@@ -176,6 +193,15 @@ def story(trial: InstallTrial, built: InstalledPackages) -> None:
 
     trial.restart("Debian's kernel, after the packages are gone")
     trial.run("uname -r", f"^{re.escape(debian)}$", "Debian's kernel starts without a choice")
+
+
+def measure(trial: InstallTrial) -> None:
+    """Run swathe-field as a user would; it must put the switch back."""
+    found = trial.run(f"cat {SWITCH}").output.strip()
+    trial.run(MAKE_SWAP)
+    trial.run(MOUNT)
+    trial.run(FIELD, FIELD_BLOCK, "swathe-field measures", whole=True)
+    trial.run(f"cat {SWITCH}", f"^{found}$", "swathe-field puts the switch back")
 
 
 def record(built: InstalledPackages, trial: InstallTrial, keep: bool) -> Path:
@@ -210,6 +236,6 @@ def block(said: Said) -> str:
     """Return a command and its output; of a long output, the end."""
     # dpkg writes its progress over itself: what stays on the screen is kept.
     lines = [line.rsplit("\r", 1)[-1] for line in said.output.strip().split("\n")]
-    kept = lines if len(lines) <= LONGEST else ["[…]", *lines[-LONGEST:]]
+    kept = lines if said.whole or len(lines) <= LONGEST else ["[…]", *lines[-LONGEST:]]
     mark = "" if said.good else "   <-- not as it must be"
     return "\n".join([f"# {said.command}{mark}", *(line.rstrip() for line in kept if line)])

@@ -55,6 +55,7 @@ FILES = {
 }
 # With cmpxchg16b the kernels of Debian 13 took a double fault in QEMU 7.2.
 CPU = "max,-cx16"
+CPUS = 2
 
 
 def prepare() -> tuple[Path, Path]:
@@ -130,7 +131,13 @@ def pack(directory: Path, image: Path, size: str) -> None:
     )  # fmt: skip
 
 
-def command(grub: Path, disk: Path, packages: Path, home: Path, cpus: int) -> list[str]:
+def threads() -> str:
+    """Return how QEMU runs the guest's CPUs, which patch their code: together or in turn."""
+    safe = vm.patches_code_safely(vm.version("qemu-system-x86_64"), CPUS)
+    return "multi" if safe else "single"
+
+
+def command(grub: Path, disk: Path, packages: Path, home: Path) -> list[str]:
     """Return QEMU's command line; what the guest writes is dropped when QEMU ends."""
 
     def drive(name: str, path: Path) -> list[str]:
@@ -142,13 +149,8 @@ def command(grub: Path, disk: Path, packages: Path, home: Path, cpus: int) -> li
     line = f"socket,id=line,path={home / 'line'},server=on,wait=on,logfile={home / 'console.log'}"
     return [
         "setpriv", "--pdeathsig", "KILL", "env", f"TMPDIR={home}",
-        "qemu-system-x86_64", "-M", "pc", "-cpu", CPU, "-m", "2G", "-smp", str(cpus),
-        "-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none",
+        "qemu-system-x86_64", "-M", "pc", "-cpu", CPU, "-m", "2G", "-smp", str(CPUS),
+        "-accel", f"tcg,thread={threads()}", "-display", "none", "-monitor", "none",
         "-nodefaults", "-no-user-config", "-chardev", line, "-serial", "chardev:line",
         *drive("disk", disk), *drive("packages", packages), "-kernel", str(grub),
     ]  # fmt: skip
-
-
-def processors() -> int:
-    """Return how many CPUs this QEMU can give to a guest that patches its code."""
-    return 2 if vm.patches_code_safely(vm.version("qemu-system-x86_64"), 2) else 1
