@@ -34,9 +34,10 @@ terminal_input serial
 terminal_output serial
 normal {GRUB_HOME}/grub.cfg
 """
-# systemd gives up waiting for a device after 90 seconds, which a busy host can exceed.
+# systemd gives up waiting for a device after 90 seconds, which a busy host can exceed; so can
+# the start of logins on virtual terminals, which this machine without a display has no use for.
 PARAMETERS = (
-    f"console=ttyS0 {X86_64.parallel} "
+    f"console=ttyS0 {X86_64.parallel} systemd.mask=getty-static.service "
     "systemd.default_device_timeout_sec=900 systemd.default_timeout_start_sec=900"
 )
 # The menu of the first start; then update-grub writes it, as it does on every Debian.
