@@ -328,6 +328,12 @@ static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 	return *taken;
 }
 
+static void batch_empty(struct table_batch *batch)
+{
+	batch->noted = 0;
+	batch->whole = 0;
+}
+
 /* Record the tables of the batch, to be freed later.  The batch is empty on return. */
 static void batch_keep(struct table_batch *batch)
 {
@@ -335,11 +341,13 @@ static void batch_keep(struct table_batch *batch)
 	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
 
 	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
-	batch->noted = 0;
-	batch->whole = 0;
+	batch_empty(batch);
 }
 
-/* The tables of the batch were unhooked.  No page-table lock and no PMD lock is held. */
+/*
+ * The tables of the batch were unhooked and counted, so that who sees an event finds it
+ * counted.  No page-table lock and no PMD lock is held.
+ */
 static void batch_trace(const struct table_batch *batch)
 {
 	unsigned int i;
@@ -379,13 +387,13 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 	if (taken)
 		mmap_read_unlock(mm);
 	spin_unlock(pml);
-	if (locked)
-		batch_trace(batch);
-	else
-		batch_keep(batch);
-	batch->noted = 0;
-	batch->whole = 0;
 	table_free_chain(mm, gone, nr);
+	if (locked) {
+		batch_trace(batch);
+		batch_empty(batch);
+	} else {
+		batch_keep(batch);
+	}
 	return nr;
 }
 

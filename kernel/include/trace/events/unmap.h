@@ -6,13 +6,14 @@
  * A probe, such as a BPF program, makes those wait who need what is locked there:
  *
  * run, put_back	the page-table lock of the run, its folio, the rmap lock of its VMA (for
- *			reading; for writing if the folio is hugetlb); an MMU notifier section
- *			is open.  The run is flushed, or its flush is noted (law 1), or it is
- *			back.
+ *			reading; for writing if it is a hugetlb folio of a file); an MMU
+ *			notifier section is open.  The run is flushed, or its flush is noted
+ *			(law 1), or it is back.
  * table_free		no page-table lock and no PMD lock; the mmap lock, or the rmap lock of a
- *			file that is mapped there.  By "own", "worker" and "shrinker" with
- *			preemption disabled (not on PREEMPT_RT).  The table is out of its PMD
- *			and out of all TLBs; a grace period later its page is free.
+ *			file that is mapped there, or, by UFFDIO_MOVE, the VMA's lock.  By
+ *			"own", "worker" and "shrinker" with preemption disabled (not on
+ *			PREEMPT_RT).  The table is out of its PMD and out of all TLBs, and is
+ *			counted; its page is free a grace period later at the latest.
  *
  * The probe computes all that it records.  A trace point that is off costs one instruction
  * (with CONFIG_JUMP_LABEL), and none without CONFIG_TRACEPOINTS.  Discarded runs have no
