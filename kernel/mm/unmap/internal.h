@@ -22,9 +22,13 @@
  *    gone.  Discarded pages wait in the mmu_gather for its flush:
  *    discard_note_cleared() asserts that the entries are gone and that the
  *    mmu_gather has recorded them, before rmap and references are dropped.
+ *    That reclaim flushes in time is tested by lazyfree -t flushed and
+ *    swap -t stamped.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
- *    Asserted in unmap_run_clear() and in discard_present().
+ *    Asserted in unmap_run_clear(); for discarded runs in discard_present()
+ *    (table and VMA) and in discard_drop_rmap() (folio), or when a delayed
+ *    rmap is removed.
  *
  * 3. Put back exactly.  A run that cannot be unmapped gets its entries back:
  *    none gains write permission, none gains or loses soft-dirty or
@@ -70,7 +74,8 @@
  *    table once its only entry is gone.  The last saves more than the two
  *    counters cost that order-0 folios add to.  That their runs have one entry
  *    is asserted with law 2; benchmarks measure what they cost (zap, lazyfree
- *    and swapout of 4 KiB).
+ *    and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the bench flavor
+ *    does not have, each evicted run executes one nop more (unmap:run).
  *
  * 10. Switched off, all that unmapping pays is one static branch per entry
  *     point, before the stock code.  Readers still check for tables that were
