@@ -29,7 +29,6 @@
 
 #define ENABLED	UNMAP_SYSFS "enabled"
 #define MAX_RUN	UNMAP_SYSFS "max_run"
-#define POLICY	UNMAP_SYSFS "tables_policy"
 #define STAT	UNMAP_SYSFS "stat"
 
 #define LEN	PMD

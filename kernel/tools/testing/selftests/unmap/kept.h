@@ -10,12 +10,10 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define POLICY		UNMAP_SYSFS "tables_policy"
 #define GROUPS		"/sys/fs/cgroup/kept"
 #define NR_TABLES	64L
 #define LEN		(NR_TABLES * PMD)
 #define SLACK		2	/* tables that the process allocates meanwhile */
-#define AGE		100000	/* us: reclaim spares tables emptied less than 20 ms ago */
 #define SOON		20	/* tenths of a second, on a busy machine */
 
 /* kept_util.c: tables. */

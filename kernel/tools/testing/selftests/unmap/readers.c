@@ -54,8 +54,6 @@
 #define MAX_LOOKS	200
 #define TRIES		2	/* the other thread may run too late */
 #define ENDLESS		~0U
-/* Reclaim spares tables that became empty less than 20 ms ago. */
-#define AGE		100000	/* us */
 
 struct reader;
 

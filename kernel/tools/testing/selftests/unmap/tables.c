@@ -77,7 +77,6 @@
 #define CHUNK		(64 * KIB)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define RACE_SECONDS	2
-#define POLICY		UNMAP_SYSFS "tables_policy"
 
 /* NULL, or what the machine lacks. */
 static const char *set_up(unsigned long kib, enum how how)

@@ -10,8 +10,6 @@
 #define LEN		(NR_TABLES * PMD)
 #define PAGES		((long)(LEN / PAGE))
 #define SEED		31
-/* Reclaim spares tables that became empty less than 20 ms ago. */
-#define AGE		100000	/* us */
 /* The process allocates and frees other tables meanwhile. */
 #define SLACK		1
 

@@ -53,9 +53,7 @@
 #define CHUNK		(64 * KIB)
 #define SEED		17
 #define TIME_LIMIT	120	/* seconds: on a very busy machine, too */
-#define POLICY		UNMAP_SYSFS "tables_policy"
 #define SCANS		"/sys/kernel/mm/transparent_hugepage/khugepaged/full_scans"
-#define AGE		100000	/* us: reclaim spares tables emptied less than 20 ms ago */
 
 enum how { OFF, EAGER, PRESSURE, HUGE };
 

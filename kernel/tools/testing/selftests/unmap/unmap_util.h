@@ -33,6 +33,9 @@
 #define PMD	(2 * MIB)
 
 #define UNMAP_SYSFS	"/sys/kernel/mm/unmap/"
+#define POLICY		UNMAP_SYSFS "tables_policy"
+/* Reclaim spares tables that became empty less than 20 ms ago. */
+#define AGE		100000	/* us */
 #define UNMAP_EVICT	1UL
 #define UNMAP_DISCARD	2UL
 #define UNMAP_TABLES	8UL
