@@ -12,7 +12,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,9 +26,6 @@
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define INJECT	"/sys/kernel/debug/hwpoison/"
 
-#ifndef MADV_HWPOISON
-#define MADV_HWPOISON	100
-#endif
 #ifndef MADV_SOFT_OFFLINE
 #define MADV_SOFT_OFFLINE	101
 #endif
@@ -128,25 +124,6 @@ static bool end_other(struct other *other)
 	CHECK_EQ(other->pid, waitpid(other->pid, &status, 0));
 	CHECK_EQ(0, status);
 	return true;
-}
-
-/* madvise(MADV_HWPOISON) raises SIGBUS in its caller. */
-static void ignore(int sig)
-{
-	(void)sig;
-}
-
-static bool poison_here(char *addr)
-{
-	struct sigaction action = { .sa_handler = ignore }, before;
-	bool done;
-
-	sigaction(SIGBUS, &action, &before);
-	done = !madvise(addr, PAGE, MADV_HWPOISON);
-	if (!done)
-		printf("# MADV_HWPOISON: %s\n", strerror(errno));
-	sigaction(SIGBUS, &before, NULL);
-	return done;
 }
 
 static bool poison_frame(char *addr)
@@ -257,7 +234,7 @@ static bool hurt(struct scene *scene, bool (*poison)(char *addr), bool reclaim_f
 
 static bool then_reclaim(struct scene *scene)
 {
-	return hurt(scene, poison_here, false);
+	return hurt(scene, poison_page, false);
 }
 
 TEST_F_TIMEOUT(poison, then_reclaim, TIME_LIMIT)
@@ -267,7 +244,7 @@ TEST_F_TIMEOUT(poison, then_reclaim, TIME_LIMIT)
 
 static bool reclaimed(struct scene *scene)
 {
-	return hurt(scene, poison_here, true);
+	return hurt(scene, poison_page, true);
 }
 
 TEST_F_TIMEOUT(poison, reclaimed, TIME_LIMIT)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Userfaultfd, and access that may raise SIGBUS: see unmap_util.h. */
+/* Userfaultfd, access that may raise SIGBUS, memory errors: see unmap_util.h. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +17,9 @@
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY	1
+#endif
+#ifndef MADV_HWPOISON
+#define MADV_HWPOISON	100
 #endif
 
 int uffd_watch(void *mem, size_t len, __u64 features, __u64 mode)
@@ -86,4 +92,23 @@ bool try_write(char *addr, unsigned char byte)
 bool try_read(const char *addr)
 {
 	return try_access((char *)addr, false, 0);
+}
+
+/* madvise(MADV_HWPOISON) raises SIGBUS in its caller. */
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+bool poison_page(char *addr)
+{
+	struct sigaction action = { .sa_handler = ignore }, before;
+	bool done;
+
+	sigaction(SIGBUS, &action, &before);
+	done = !madvise(addr, PAGE, MADV_HWPOISON);
+	if (!done)
+		printf("# MADV_HWPOISON: %s\n", strerror(errno));
+	sigaction(SIGBUS, &before, NULL);
+	return done;
 }

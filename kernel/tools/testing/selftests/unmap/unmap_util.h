@@ -8,7 +8,7 @@
  * unmap_memory.c	memory and its content, files on XFS, extra references
  * unmap_pagemap.c	page tables as /proc shows them
  * unmap_cgroup.c	a memory control group, and reclaim of it
- * unmap_uffd.c		userfaultfd, and access that may raise SIGBUS
+ * unmap_uffd.c		userfaultfd, access that may raise SIGBUS, memory errors
  */
 #ifndef UNMAP_UTIL_H
 #define UNMAP_UTIL_H
@@ -144,6 +144,8 @@ bool uffd_protect(int uffd, void *mem, size_t len, bool on);
 /* Read from @addr, or write @byte to it; false if that raised SIGBUS. */
 bool try_read(const char *addr);
 bool try_write(char *addr, unsigned char byte);
+/* MADV_HWPOISON of the page; the SIGBUS that it may raise is ignored. */
+bool poison_page(char *addr);
 
 /* Open the kernel log at its end; look for @text in what was logged since. */
 int kmsg_open(void);
