@@ -5,6 +5,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,22 @@ from swathe.kernel.arch import X86_64  # noqa: E402
 from swathe.kernel.build import BuiltKernel  # noqa: E402
 
 DATA = Path(__file__).parent / "data"
+
+
+def until(happened: Callable[[], bool]) -> bool:
+    """Wait for what cannot be undone; a stall of the machine does not use up the polls."""
+    for _ in range(3000):
+        if happened():
+            return True
+        time.sleep(0.01)
+    return happened()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return ") Z " not in Path("/proc", str(pid), "stat").read_text()
+    except FileNotFoundError:
+        return False
 
 
 @pytest.fixture

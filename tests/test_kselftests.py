@@ -295,7 +295,7 @@ def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
         on_text(f"@ kselftests 0 mm/a\n{name}\n")
         if name.endswith("on"):
             raise VmLost("the VM was lost")
-        assert stop.wait(20), "nobody stopped the other guest"
+        assert stop.wait(60), "nobody stopped the other guest"
         raise vm.Stopped
 
     monkeypatch.setattr(vm, "boot", boot)
@@ -321,14 +321,20 @@ def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
 
 
 @pytest.mark.parametrize(
-    ("script", "end"),
-    [("exit 3", "status 3"), ("exec sleep 60", "time limit"), ("kill -SEGV $$", "signal 11")],
+    ("script", "limit", "end"),
+    [
+        ("exit 3", 60, "status 3"),
+        ("exec sleep 60", 1, "time limit"),
+        ("kill -SEGV $$", 60, "signal 11"),
+    ],
 )
-def test_the_guests_script_runs_and_ends_a_program(tmp_path: Path, script: str, end: str) -> None:
+def test_the_guests_script_runs_and_ends_a_program(
+    tmp_path: Path, script: str, limit: int, end: str
+) -> None:
     (tmp_path / "mm").mkdir()
     (tmp_path / "mm" / "p").write_text(f"#!/bin/sh\necho ok 1 $1 in $PWD\n{script}\n")
     (tmp_path / "mm" / "p").chmod(0o755)
-    entry = Entry("mm/p", 1, ("two words",), prepare=f"echo prepared >{tmp_path}/prepared")
+    entry = Entry("mm/p", limit, ("two words",), prepare=f"echo prepared >{tmp_path}/prepared")
     found = run_in_shell(entry, tmp_path)
     assert found.words == ("kselftests", "7", "mm/p")
     read = cases.read(found, entry.limit)

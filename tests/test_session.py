@@ -26,7 +26,7 @@ def run(qemu: Callable[[str], Path], kernel: BuiltKernel) -> Run:
     ) -> Transcript:
         qemu(body)
         return session.run(
-            vm.Machine(kernel, timeout=5), session.job(["true"], {}), "x", on_text, stop
+            vm.Machine(kernel, timeout=60), session.job(["true"], {}), "x", on_text, stop
         )
 
     return run

