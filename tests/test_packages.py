@@ -357,7 +357,8 @@ FILES = [f"linux-{kind}-{RELEASE}_6.12.117-1_amd64.deb" for kind in ("headers", 
 
 
 def listed(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    """What a user sees of a directory."""
+    return sorted(path.name for path in directory.glob("[!.]*"))
 
 
 def lines(request: PackagesRequest) -> list[str]:
@@ -390,6 +391,21 @@ def test_what_is_up_to_date_is_not_built_again(machine: Callable[[str], Packages
     packages.make(request)
     assert len(calls(request)) == 4
     assert listed(request.out) == FILES
+
+
+def test_packages_of_another_configuration_are_not_up_to_date(
+    machine: Callable[[str], PackagesRequest],
+) -> None:
+    """Both go to one directory, and their names are the same."""
+    request = machine(BUILDS.replace("echo $kind", "echo $out"))
+    given = request.out.parent / "other.config"
+    given.write_text(f"{WHOLE}CONFIG_OTHER=y\n")
+    other = replace(request, given=str(given))
+    texts = []
+    for wanted in (request, other, request):
+        texts.append(packages.make(wanted).image.read_text())
+    assert texts[0] != texts[1]
+    assert texts[2] == texts[0]
 
 
 def test_a_package_that_is_missing(machine: Callable[[str], PackagesRequest]) -> None:

@@ -114,7 +114,9 @@ def make_in(out: Path, start: Start, found: Source, request: PackagesRequest) ->
         raise UsageError(f"--sign: {start.where} does not set CONFIG_EFI_STUB, which signing needs")
     apt.need(sorted({package for name, package in TOOLS.items() if is_set(final, name)}))
     wanted = name_packages(found, final, request)
-    done, want = out.parent / ".swathe-packages", stamp(prepared.stamp, out, request.signer)
+    # Beside the packages: those of another configuration have the same names, and replace it.
+    done = wanted.image.with_name(f".{wanted.image.name}.swathe")
+    want = stamp(prepared.stamp, out, request.signer)
     if done.is_file() and done.read_text() == want and all(map(Path.is_file, wanted.files)):
         ui.note("the packages are up to date")
         return wanted
