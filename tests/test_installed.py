@@ -89,6 +89,13 @@ def test_a_guest_that_ends(line: tuple[SerialConsole, socket.socket]) -> None:
         console.wait(serial.LOGIN, 60, "a login prompt")
 
 
+def test_a_command_for_a_guest_that_has_ended(line: tuple[SerialConsole, socket.socket]) -> None:
+    console, guest = line
+    guest.close()
+    with pytest.raises(VmLost, match="ended while its console was in use"):
+        console.run("true")
+
+
 def test_no_console(tmp_path: Path) -> None:
     with pytest.raises(VmLost, match="does not open the guest's console"):
         serial.connect(tmp_path / "line", 0)

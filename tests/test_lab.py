@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from swathe import __main__
 from swathe.base import paths, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
 from swathe.check import lab
+from swathe.cli import version as version_command
 from swathe.kernel import build, compiler, config, source
 
 Fake = Callable[[str, str], Path]
@@ -68,6 +70,39 @@ def test_a_full_disk_is_the_environments_fault(tmp_path: Path) -> None:
     assert isinstance(build.build_failure(tmp_path / "log"), EnvironmentLacks)
     said, status = __main__.sentence(OSError(errno.ENOSPC, "No space left", "/x"))
     assert (said, status) == ("the disk is full: /x", 3)
+
+
+def test_a_broken_pipe_that_is_not_stdout_is_told(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(version_command, "main", breaks)
+    assert __main__.main(["version"]) == 3
+    assert capfd.readouterr().err == "swathe: Broken pipe\n"
+
+
+def breaks(_: object) -> int:
+    raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    """The reader is gone before a line is written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    argv = [sys.executable, "-u", "-m", "swathe", "version"]
+    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupt_before_the_command_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(__main__, "parser", interrupted)
+    assert __main__.main(["version"]) == 130
+    assert capsys.readouterr().err == "swathe: interrupted\n"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 import argparse
 import importlib
 import os
+import select
 import signal
 import sys
 
@@ -78,14 +79,23 @@ def terminated(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
+def stdout_is_closed() -> bool:
+    """Whether nobody reads stdout any more: then what it still holds is dropped."""
+    seen = select.poll()
+    seen.register(sys.stdout.fileno(), 0)
+    closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in seen.poll(0))
+    if closed:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return closed
+
+
 def main(argv: list[str] | None = None) -> int:
-    args = parser().parse_args(argv)
-    signal.signal(signal.SIGTERM, terminated)
     try:
+        signal.signal(signal.SIGTERM, terminated)
+        args = parser().parse_args(argv)
         status: int = args.main(args)
     except (SwatheError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError) and stdout_is_closed():
             return 1
         text, status = sentence(error)
         ui.err.print(f"swathe: {text}", markup=False, soft_wrap=True)

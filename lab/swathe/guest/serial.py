@@ -28,6 +28,8 @@ PLAIN = (
 CODES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]*(\x07|\x1b\\)|[=>])")
 PIECE = 1 << 16
 POLL = 1.0
+SEND_LIMIT = 120.0
+ENDED = "the guest ended while its console was in use"
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,17 @@ class SerialConsole:
         except OSError:
             data = b""
         if not data:
-            raise VmLost("the guest ended while its console was in use")
+            raise VmLost(ENDED)
         piece = data.decode(errors="replace")
         self.text.append(piece)
         self.unread += piece
 
     def send(self, text: str) -> None:
-        self.line.sendall(f"{text}\n".encode())
+        self.line.settimeout(SEND_LIMIT)
+        try:
+            self.line.sendall(f"{text}\n".encode())
+        except OSError as error:
+            raise VmLost(ENDED) from error
 
     def log_in(self, limit: float) -> float:
         """Log in as root, who has no password; return the seconds until the login prompt."""
