@@ -156,3 +156,44 @@ def test_what_a_pmd_maps_is_a_failure(checker: Path, kind: str) -> None:
 )
 def test_what_maps_large_folios_looks_for_pmds(source: str) -> None:
     assert "\tcheck_ptes();\n" in (paths.WORKLOADS / f"{source}.c").read_text()
+
+
+WORKERS = """\
+#include <stdio.h>
+#include <unistd.h>
+#include "workers.h"
+#include "workload.h"
+
+static int prepared, worked;
+
+static void *slow(void *arg)
+{
+	usleep(100000 * ((struct worker *)arg)->id);
+	__atomic_add_fetch(&prepared, 1, __ATOMIC_SEQ_CST);
+	await_release();
+	__atomic_add_fetch(&worked, 1, __ATOMIC_SEQ_CST);
+	work_done();
+	return NULL;
+}
+
+int main(void)
+{
+	struct worker workers[3];
+
+	start_workers(workers, 3, slow);
+	printf("%d %d\\n", prepared, worked);
+	release_workers();
+	await_workers();
+	printf("%d %d\\n", prepared, worked);
+	join_workers(workers, 3);
+	return 0;
+}
+"""
+
+
+def test_the_clock_starts_when_all_threads_have_prepared(tmp_path: Path) -> None:
+    source = tmp_path / "team.c"
+    source.write_text(WORKERS)
+    parts = [LIBRARY / f"{name}.c" for name in ("workers", "request")]
+    program = compiler.compile_program([source, *parts], ["-pthread", f"-I{LIBRARY}"])
+    assert run(program) == (0, "3 0\n3 3\n")

@@ -12,7 +12,8 @@ static atomic_bool stop;
 
 void await_release(void)
 {
-	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);	/* start_workers() returns when all have come here */
+	pthread_barrier_wait(&barrier);	/* release_workers() */
 }
 
 void work_done(void)
@@ -63,6 +64,7 @@ void start_workers(struct worker *workers, unsigned int nr, void *(*fn)(void *))
 		if (pthread_create(&workers[i].thread, NULL, fn, &workers[i]))
 			fail("cannot make a thread");
 	}
+	pthread_barrier_wait(&barrier);
 }
 
 void release_workers(void)

@@ -16,11 +16,11 @@ struct worker {
 /* Thread functions: write to every page of the range; write to one page until stopped. */
 void *touch_range(void *arg);
 void *touch_page(void *arg);
-/* A thread function calls these before and after the measured work. */
+/* A thread function must call both, once: before and after the measured work. */
 void await_release(void);
 void work_done(void);
 
-/* Create the threads; they wait for release_workers(). */
+/* Create the threads, and wait until all have prepared.  They wait for release_workers(). */
 void start_workers(struct worker *workers, unsigned int nr, void *(*fn)(void *));
 void release_workers(void);
 /* Stop touch_page(), and wait until all threads have finished their work. */
