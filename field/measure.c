@@ -5,16 +5,16 @@
  *
  * Run it on a machine whose kernel has Swathe; see measure.h for what it does.  As root it
  * flips the switch; others measure the present state alone.  It takes at most half of the
- * free memory, writes a file without a name in DIR (default: /var/tmp), and puts all
- * settings back.  Progress goes to stderr, the block for a mail to stdout.
+ * memory that is free at its start, writes a file without a name in DIR (default: /var/tmp),
+ * and puts all settings back.  Progress goes to stderr, the block for a mail to stdout.
  *
  * --rows zap,lazyfree:64K selects rows: those of a bench, or one.
  * --thp lets folios of 64 KiB, 1 MiB and 2 MiB be made (madvise) while it runs.
  * --on BITS measures these bits of the switch, instead of those that are set.
  * --stock measures a kernel without Swathe.
  *
- * exit status: 0 done; 1 a row failed; 2 wrong usage; 3 the machine lacks something;
- * 128 + N ended by signal N.
+ * exit status: 0 done; 1 a row failed, or a setting could not be put back; 2 wrong usage;
+ * 3 the machine lacks something; 128 + N ended by signal N.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -95,10 +95,12 @@ static void parse_options(int argc, char **argv)
 
 static void check_rows(void)
 {
-	for (unsigned int i = 0; i < nr_rows; i++)
-		if (is_wanted(&rows[i]))
-			return;
-	fprintf(stderr, "swathe-field: --rows names no row; there are");
+	const char *unknown = unknown_row();
+
+	if (!unknown)
+		return;
+	fprintf(stderr, "swathe-field: --rows: no row is '%.*s'; there are",
+		(int)strcspn(unknown, ","), unknown);
 	for (unsigned int i = 0; i < nr_rows; i++)
 		fprintf(stderr, " %s", rows[i].name);
 	fprintf(stderr, "\n");
@@ -137,6 +139,7 @@ static void catch_signals(void)
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTSTP, SIG_IGN);	/* stopped, it would leave the switch as it is */
 }
 
 /* The guardian puts the settings back at exit. */
@@ -145,13 +148,19 @@ static void leave_if_interrupted(void)
 	if (!interrupted)
 		return;
 	fprintf(stderr, "swathe-field: ended by signal %d%s\n", (int)interrupted,
-		nr_states() > 1 ? "; the switch is put back" : "");
+		nr_states() > 1 ? "; the switch is being put back" : "");
 	exit(128 + interrupted);
+}
+
+/* Others may take some memory while the program runs: a fourth more than it needs is enough. */
+static bool is_memory_short(void)
+{
+	return 2 * allowance() < (options.mib + options.mib / 4) * MIB;
 }
 
 static bool measure_once(struct result *result, enum state state, struct sample *sample)
 {
-	if (allowance() < options.mib * MIB) {
+	if (is_memory_short()) {
 		snprintf(result->reason, REASON, "memory got short");
 		result->ending = LEFT_OUT;
 		return false;
@@ -267,6 +276,8 @@ int main(int argc, char **argv)
 	open_file();
 	catch_signals();
 	start_guardian();
+	if (!try_switch())
+		usage("the kernel refuses what --on says");
 	allow_folios();
 	results = calloc(nr_rows, sizeof(*results));
 	if (!results)

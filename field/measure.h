@@ -81,6 +81,8 @@ extern const struct row rows[];
 extern const unsigned int nr_rows;
 /* Whether --rows names this row. */
 bool is_wanted(const struct row *row);
+/* Where --rows has a name that no row has; NULL if nowhere. */
+const char *unknown_row(void);
 size_t row_len(const struct row *row);
 
 /* measure_team.c */
@@ -95,7 +97,10 @@ const char *describe_dir(void);
 
 /* measure_memory.c: memory of @len bytes in folios of @kib KiB, or skip. */
 char *fill_anon(size_t len, unsigned long kib);
-/* Half of the memory that is free here, in bytes. */
+/*
+ * Half of the memory that is free here, in bytes.  Page cache does not count as free, except
+ * in a control group, which makes room by dropping its own.
+ */
 u64 allowance(void);
 /* Skip unless at least nine of ten pages went; else note them in the sample. */
 void note_gone(struct sample *sample, size_t len, u64 left);
@@ -105,6 +110,8 @@ enum ending { DONE, LEFT_OUT, FAILED };
 /* Measure once.  @reason, of REASON bytes, says why it was left out or failed. */
 enum ending run_child(const struct row *row, struct sample *sample, char *reason);
 void kill_child(void);
+/* In a child of @parent: end when the parent ends, even if it has ended already. */
+void die_with(pid_t parent);
 
 /* measure_meter.c */
 /* Find out which perf events can be counted; NULL, or why some cannot. */
@@ -121,6 +128,8 @@ bool can_switch(void);
 void start_guardian(void);
 void leave_guardian(void);	/* in a child */
 void select_state(enum state state);
+/* Switch on; false if the kernel refuses that. */
+bool try_switch(void);
 const char *switch_text(void);
 /* Let folios of the measured sizes be made for those that ask, with --thp. */
 void allow_folios(void);

@@ -44,11 +44,17 @@ static void volunteer(void)
 	close(fd);
 }
 
+void die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+}
+
 static __noreturn void be_child(const struct row *row, struct sample *sample, int complaints)
 {
 	static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
 		signal(usual[i], SIG_DFL);
 	leave_guardian();
@@ -60,7 +66,7 @@ static __noreturn void be_child(const struct row *row, struct sample *sample, in
 	_exit(EXIT_SUCCESS);
 }
 
-/* The last line that the child wrote, or as much of it as fits. */
+/* The first line that the child wrote, or as much of it as fits. */
 static void read_reason(int fd, char *reason)
 {
 	size_t len = 0;
@@ -94,29 +100,45 @@ void kill_child(void)
 
 static pid_t start_child(const struct row *row, struct sample *sample, int ends[2])
 {
+	pid_t self = getpid();
+
 	if (pipe2(ends, O_CLOEXEC))
 		fail("swathe-field: cannot make a pipe: %s", strerror(errno));
 	fflush(NULL);
 	child = fork();
 	if (child < 0)
 		fail("swathe-field: cannot fork: %s", strerror(errno));
-	if (!child)
+	if (!child) {
+		die_with(self);
 		be_child(row, sample, ends[1]);
+	}
 	close(ends[1]);
 	return child;
+}
+
+/* on_signal() may kill @child as long as it is not reaped: its number is not given to others. */
+static int reap(pid_t pid)
+{
+	siginfo_t info;
+	int status = 0;
+
+	while (waitid(P_PID, pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	child = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 enum ending run_child(const struct row *row, struct sample *sample, char *reason)
 {
 	struct sample *there = shared();
-	int ends[2], status = 0;
+	int ends[2], status;
 	pid_t pid = start_child(row, there, ends);
 
 	read_reason(ends[0], reason);
 	close(ends[0]);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	child = 0;
+	status = reap(pid);
 	*sample = *there;
 	return judge(status, sample, reason);
 }

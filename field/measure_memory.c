@@ -10,37 +10,56 @@
 #include "../workloads/lib/datafile.h"
 #include "measure.h"
 
+#ifndef CGROUPS
 #define CGROUPS	"/sys/fs/cgroup"
+#endif
+
+/* Page cache, which a control group drops when it comes to its limit. */
+static u64 cache_of(const char *group)
+{
+	char path[500];
+
+	snprintf(path, sizeof(path), CGROUPS "%s/memory.stat", group);
+	if (!path_exists(path))
+		return 0;
+	return read_field(path, "active_file ") + read_field(path, "inactive_file ");
+}
 
 /* How much of its limit a control group has left; all there is if it has no limit. */
 static u64 room_of(const char *group)
 {
 	char path[500];
-	u64 limit, used;
+	u64 limit, used, cache = cache_of(group);
 
 	snprintf(path, sizeof(path), CGROUPS "%s/memory.max", group);
-	if (!strtoull(first_line(path), NULL, 10))	/* "max", or no such file */
+	limit = strtoull(first_line(path), NULL, 10);
+	if (!limit)	/* "max", or no such file */
 		return UINT64_MAX;
-	limit = read_number(path);
 	snprintf(path, sizeof(path), CGROUPS "%s/memory.current", group);
 	used = strtoull(first_line(path), NULL, 10);
+	used -= cache < used ? cache : used;
 	return used < limit ? limit - used : 0;
 }
 
-/* The least room of this process's control group and of those above. */
+/*
+ * The least room of this process's control group and of those above (version 2).  In a
+ * container the uppermost that can be seen has a limit, too.
+ */
 static u64 group_room(void)
 {
 	const char *found = field_of("/proc/self/cgroup", "0:");
-	char group[400], *slash;
 	u64 room = UINT64_MAX, here;
+	char group[400], *slash;
 
 	snprintf(group, sizeof(group), "%s", *found == ':' ? found + 1 : "");
-	while ((slash = strrchr(group, '/')) && slash[1]) {
+	for (;;) {
 		here = room_of(group);
 		room = here < room ? here : room;
+		slash = strrchr(group, '/');
+		if (!slash)
+			return room;
 		*slash = '\0';
 	}
-	return room;
 }
 
 u64 allowance(void)

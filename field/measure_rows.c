@@ -2,10 +2,8 @@
 /* The rows of one process: see measure.h. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../workloads/lib/tables.h"
@@ -43,11 +41,11 @@ static void zap_dontneed(const struct row *row, struct sample *sample)
 /* The kernel stops counting a process's events before it frees the memory. */
 static void zap_exit(const struct row *row, struct sample *sample)
 {
-	pid_t pid = fork();
+	pid_t self = getpid(), pid = fork();
 	u64 start;
 
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		die_with(self);
 		fill_anon(row_len(row), row->kib);
 		child_prepared();
 		_exit(0);
@@ -81,6 +79,14 @@ static u64 swapped(void)
 	return read_field("/proc/self/status", "VmSwap:") * 1024 / PAGE;
 }
 
+/* Pages of these @len bytes that are not in swap, if @before others are. */
+static u64 left_of(size_t len, u64 before)
+{
+	u64 now = swapped(), gone = now > before ? now - before : 0;
+
+	return gone < len / PAGE ? len / PAGE - gone : 0;
+}
+
 static char *fill_swappable(const struct row *row)
 {
 	const size_t len = row_len(row);
@@ -96,21 +102,23 @@ static char *fill_swappable(const struct row *row)
 static void swap_out(const struct row *row, struct sample *sample)
 {
 	const size_t len = row_len(row);
+	u64 before = swapped(), start;
 	char *mem = fill_swappable(row);
-	u64 start = measure_begin();
 
+	start = measure_begin();
 	advise(mem, len, MADV_PAGEOUT);
 	sample->ns = measure_end(start);
-	note_gone(sample, len, len / PAGE - swapped());
+	note_gone(sample, len, left_of(len, before));
 }
 
 static void zap_swapped(const struct row *row, struct sample *sample)
 {
 	const size_t len = row_len(row);
+	u64 before = swapped();
 	char *mem = fill_swappable(row);
 
 	advise(mem, len, MADV_PAGEOUT);
-	note_gone(sample, len, len / PAGE - swapped());
+	note_gone(sample, len, left_of(len, before));
 	unmap(mem, sample, len);
 }
 
@@ -196,16 +204,39 @@ size_t row_len(const struct row *row)
 	return row->swaps && len > SWAPPED ? SWAPPED : len;
 }
 
-/* --rows is a list of names with commas between them; a bench alone stands for all its rows. */
+/* Whether the name at the start of the list is this row's; a bench stands for all its rows. */
+static bool is_named(const struct row *row, const char *list)
+{
+	size_t len = strcspn(list, ","), bench = strcspn(row->name, ":");
+
+	return (len == bench || len == strlen(row->name)) && !strncmp(list, row->name, len);
+}
+
+/* The names of a list have commas between them. */
+static const char *next_name(const char *list)
+{
+	const char *comma = strchr(list, ',');
+
+	return comma ? comma + 1 : NULL;
+}
+
 bool is_wanted(const struct row *row)
 {
-	size_t bench = strcspn(row->name, ":");
-
-	for (const char *at = options.rows; at; at = strchr(at, ',')) {
-		size_t len = strcspn(at += *at == ',', ",");
-
-		if ((len == bench || len == strlen(row->name)) && !strncmp(at, row->name, len))
+	for (const char *at = options.rows; at; at = next_name(at))
+		if (is_named(row, at))
 			return true;
-	}
 	return !options.rows;
+}
+
+const char *unknown_row(void)
+{
+	for (const char *at = options.rows; at; at = next_name(at)) {
+		unsigned int nr = 0;
+
+		while (nr < nr_rows && !is_named(&rows[nr], at))
+			nr++;
+		if (nr == nr_rows)
+			return at;
+	}
+	return NULL;
 }

@@ -65,7 +65,7 @@ const char *require_switch(void)
 		       " (--stock measures such a kernel)";
 	switching = !access(SWITCH, W_OK);
 	if (flock(open(SWITCH, O_RDONLY | O_CLOEXEC), LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return "another swathe-field is running";
+		return "another swathe-field is running, or a process holds a lock on " SWITCH;
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ static bool put_back(void)
 /* Wait until nobody holds the other end; signals to a terminal or a group do not matter. */
 static __noreturn void guard(int end)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
 	char byte;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
@@ -129,18 +129,29 @@ static __noreturn void guard(int end)
 	_exit(put_back() ? 0 : 1);
 }
 
-/* If somebody killed the guardian, do its work. */
+/* If somebody killed the guardian, do its work.  What cannot be put back is a failure. */
 static void end_guardian(void)
 {
 	int status = 0;
+	bool failed;
 
 	if (getpid() != owner)
 		return;
 	close(pipe_end);
 	while (waitpid(guardian, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status))
-		put_back();
+	failed = WIFSIGNALED(status) ? !put_back() : WEXITSTATUS(status);
+	if (!failed)
+		return;
+	fflush(NULL);
+	_exit(EXIT_FAILURE);
+}
+
+/* If both processes are killed, somebody else has to put it back. */
+static void tell_switch(void)
+{
+	if (switching)
+		fprintf(stderr, "swathe-field: the switch is %s now, and will be again\n", found);
 }
 
 void start_guardian(void)
@@ -154,6 +165,7 @@ void start_guardian(void)
 		remember(SWITCH);
 	if (!nr_settings)
 		return;
+	tell_switch();
 	if (pipe2(ends, O_CLOEXEC))
 		fail("swathe-field: cannot make a pipe: %s", strerror(errno));
 	owner = getpid();
@@ -181,6 +193,16 @@ static const char *on_text(void)
 	if (options.on)
 		return options.on;
 	return strtoul(found, NULL, 0) ? found : "y";
+}
+
+bool try_switch(void)
+{
+	int fd = switching ? open(SWITCH, O_WRONLY | O_CLOEXEC) : -1;
+	bool ok = !switching || (fd >= 0 && write(fd, on_text(), strlen(on_text())) > 0);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
 }
 
 void select_state(enum state state)
