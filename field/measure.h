@@ -124,7 +124,10 @@ void open_meter(struct sample *sample);
 /* NULL, or why this machine cannot be measured. */
 const char *require_switch(void);
 bool can_switch(void);
-/* Start the guardian.  From here on all settings are put back, however this process ends. */
+/*
+ * Start the guardian.  From here on all settings are put back when this process ends, also by
+ * SIGKILL, but not if the guardian is killed, too.
+ */
 void start_guardian(void);
 void leave_guardian(void);	/* in a child */
 void select_state(enum state state);

@@ -75,17 +75,7 @@ def test_a_limit_counts_and_page_cache_is_room(
 def test_a_little_less_memory_is_enough(program: Path) -> None:
     """What was half of the free memory at the start need not be half of it later."""
     limit(64 * MIB, 0, 0)
-    argv: list[str | Path] = [
-        program,
-        "--mib",
-        "32",
-        "--rows",
-        "zap:4K",
-        "--pairs",
-        "4",
-        "--on",
-        "7",
-    ]
+    argv: list[str | Path] = [program, *SMALL, "--mib", "32", "--pairs", "4", "--on", "7"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
         assert child.stderr and b"the switch is 11 now" in child.stderr.readline()
         limit(60 * MIB, 0, 0)

@@ -15,7 +15,11 @@ GOOD = FieldBlock(
     "",
     (),
     {
-        TIMES: {field_runs.HALVED: (700, 1, 200, 1, -71.4, -72, -71)},
+        TIMES: {
+            field_runs.HALVED: (700, 1, 200, 1, -71.4, -72, -71),
+            field_runs.ALONE: (850, 1, 680, 1, -20, -20, -20),
+            field_runs.TOGETHER: (1050, 1, 900, 1, -14, -15, -13),
+        },
         COUNTS: {field_runs.EMPTIED: (512, 0, 0, 0, 0, 2052, 4)},
     },
     frozenset({field_runs.HALVED}),
@@ -38,6 +42,16 @@ GOOD = FieldBlock(
                 tables={**GOOD.tables, COUNTS: {field_runs.EMPTIED: (512, 0, 0, 0, 0, 2052, 2052)}},
             ),
             "2052 kB on",
+        ),
+        (
+            replace(
+                GOOD,
+                tables={
+                    **GOOD.tables,
+                    TIMES: {**GOOD.tables[TIMES], field_runs.TOGETHER: (3913, 1, 3779, 1, -3)},
+                },
+            ),
+            "a page of dontneed:many took 3913 ns, of zap:dontneed-4K 850 ns",
         ),
     ],
 )

@@ -18,7 +18,15 @@ from swathe.guest import initramfs, session, vm
 from swathe.guest.sections import Section
 from swathe.kernel import build
 from swathe.measure import field_blocks
-from swathe.measure.field_blocks import CHANGE, COUNTS, TIMES, VMPTE_OFF, VMPTE_ON, FieldBlock
+from swathe.measure.field_blocks import (
+    CHANGE,
+    COUNTS,
+    TIME_OFF,
+    TIMES,
+    VMPTE_OFF,
+    VMPTE_ON,
+    FieldBlock,
+)
 
 FLAVOR = "bench"
 CPUS = 2
@@ -29,6 +37,8 @@ LACKS = 3
 # Less than half, as in the benches: docs/numbers.md.
 HALVED = "lazyfree:64K"
 EMPTIED = "ptetables:dontneed-64K"
+# Without the threads' preparation, which takes longer than what is measured.
+TOGETHER, ALONE = "dontneed:many", "zap:dontneed-4K"
 
 # The program is stopped while the switch is off, so that something must be put back.
 STOPPED = f"""\
@@ -55,7 +65,7 @@ def lines(seed: int) -> list[str]:
     run = f"{PROGRAM} --seed {seed}"
     reported: dict[str, str] = {
         "all": f"{run} --thp --pairs 1",
-        "exact": f"{run} --thp --pairs 8 --rows {HALVED},{EMPTIED}",
+        "exact": f"{run} --thp --pairs 8 --rows {HALVED},{EMPTIED},{ALONE},{TOGETHER}",
         "term": "stopped TERM",
         "int": "stopped INT",
         "kill": "stopped KILL",
@@ -116,6 +126,9 @@ def changed(block: FieldBlock) -> str:
         return f"{HALVED} changed by {change} %"
     if kept is None or left is None or kept < 2000 or left > 100:
         return f"{EMPTIED} left {kept} kB of tables off and {left} kB on"
+    many, one = (block.value(TIMES, row, TIME_OFF) for row in (TOGETHER, ALONE))
+    if many is None or one is None or many > 2 * one:
+        return f"a page of {TOGETHER} took {many} ns, of {ALONE} {one} ns"
     return ""
 
 

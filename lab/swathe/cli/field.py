@@ -36,9 +36,10 @@ there, best as root and while nothing else runs:
     swathe-field --rows zap,lazyfree  two benches
     swathe-field --dir /srv/scratch   with a file on another disk
 
-It puts the switch back however it ends, leaves no file, and takes at most half of the free
-memory. It prints a block of text for a mail, which "./swathe field --read" reads. Its exit
-status: 0 done; 1 a row failed; 2 wrong usage; 3 the machine lacks something."""
+It puts the switch back when it ends (not if its second process is killed, too), leaves no file,
+and takes at most half of the memory that is free at its start. It prints a block of text for a
+mail, which "./swathe field --read" reads. Its exit status: 0 done; 1 a row failed, or a setting
+could not be put back; 2 wrong usage; 3 the machine lacks something."""
 
 PROOF_ADVICE = """\
 Copy it to a machine that runs a kernel with Swathe (it needs nothing else there), and run it
