@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from swathe.base import process, verdicts
-from swathe.base.errors import CheckFailed
+from swathe.base.errors import CheckFailed, EnvironmentLacks
 from swathe.base.verdicts import Verdict
 from swathe.check import debian13
-from swathe.check.debian13 import Debian13
 from swathe.cli import test as command
+from swathe.guest import debian_root
+from swathe.guest.debian_root import DebianRoot
 from swathe.kernel import apt
 
 Fake = Callable[[str, str], Path]
@@ -23,9 +24,9 @@ MIRROR = "http://mirror.example/debian/ bookworm\n"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The part's directory, without a system in it."""
-    monkeypatch.setattr(debian13, "BASE", tmp_path / "base")
-    monkeypatch.setattr(debian13, "ARCHIVES", tmp_path / "archives")
-    monkeypatch.setattr(debian13, "LOG", tmp_path / "log" / "debian13.log")
+    monkeypatch.setattr(debian_root, "BASE", tmp_path / "base")
+    monkeypatch.setattr(debian_root, "ARCHIVES", tmp_path / "archives")
+    monkeypatch.setattr(debian_root, "LOG", tmp_path / "log" / "debian13.log")
     monkeypatch.setattr(apt, "need", lambda _: None)
     return tmp_path
 
@@ -69,8 +70,8 @@ def test_it_is_skipped_if_debian_cannot_be_made(possible: None, home: Path) -> N
 
 def test_the_base_has_the_security_suite(possible: None, fake: Fake, home: Path) -> None:
     fake("unshare", 'd=${@: -2:1}; mkdir -p "$d/etc/apt"; echo main >"$d/etc/apt/sources.list"')
-    debian13.LOG.parent.mkdir()
-    debian13.bootstrap()
+    debian_root.LOG.parent.mkdir()
+    debian_root.bootstrap()
     assert (home / "base/etc/apt/sources.list").read_text() == (
         "main\ndeb http://mirror.example/debian-security trixie-security main\n"
     )
@@ -81,40 +82,90 @@ def test_settings_of_the_host_are_passed_on(
 ) -> None:
     pip = home / "pip.conf"
     pip.write_text("[global]\n")
-    monkeypatch.setattr(debian13, "PIP_FILES", ("~/no-such-file", str(pip)))
+    monkeypatch.setattr(debian_root, "PIP_FILES", ("~/no-such-file", str(pip)))
     fake("apt-config", "echo 'Acquire::http::Proxy \"p\";'; echo 'Dir::Etc \"etc/apt\";'")
     root = home / "root"
     (root / "etc/apt/apt.conf.d").mkdir(parents=True)
-    debian13.pass_settings(root)
+    debian_root.pass_settings(root)
     assert (root / "etc/apt/apt.conf.d/99host").read_text() == 'Acquire::http::Proxy "p";\n'
     assert (root / "etc/pip.conf").read_text() == "[global]\n"
     assert (root / "etc/resolv.conf").is_file() is Path("/etc/resolv.conf").is_file()
 
 
-def test_the_environment_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "p")
+def test_settings_of_the_host_are_forgotten(home: Path) -> None:
+    """A system that starts elsewhere does not need them."""
+    root = home / "root"
+    (root / "etc/apt/apt.conf.d").mkdir(parents=True)
+    debian_root.pass_settings(root)
+    (root / "etc/hostname").touch()
+    debian_root.forget_settings(root)
+    left = [path.name for path in root.rglob("*") if path.is_file() and path.suffix != ".crt"]
+    assert left == ["hostname"]
+
+
+def test_the_environment_is_plain(
+    fake: Fake, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Proxies and pip's URLs are passed on; they may hold passwords, and are not shown."""
+    seen = home / "seen"
+    fake("unshare", f'echo "$*" >{seen}.argv; while [ "$1" != env ]; do shift; done; "$@" >{seen}')
+    monkeypatch.setattr(process, "LOG", home / "swathe.log")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@host")
     monkeypatch.setenv("SWATHE_BUILD", "/elsewhere")
-    names = {word.partition("=")[0] for word in debian13.settings()}
-    assert "HTTPS_PROXY" in names
-    assert "SWATHE_BUILD" not in names
+    debian_root.LOG.parent.mkdir()
+    assert DebianRoot(home / "root").run(["env"]).ok
+    lines = dict(line.split("=", 1) for line in seen.read_text().splitlines())
+    assert lines.keys() - {"PWD", "_"} == {"HTTPS_PROXY", *debian_root.PLAIN}
+    assert lines["HTTPS_PROXY"] == "http://user:secret@host"
+    shown = [capsys.readouterr().err, process.LOG.read_text(), Path(f"{seen}.argv").read_text()]
+    assert not [text for text in shown if "secret" in text]
 
 
-def failing(_: Debian13) -> None:
+def test_mounts_of_debootstrap_are_in_a_namespace(
+    possible: None, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It mounts /proc and /sys: killed, it would leave them, and they would be removed."""
+    debian_root.LOG.parent.mkdir()
+    argv: list[str] = []
+
+    def run(words: list[str], **_: object) -> process.Done:
+        argv.extend(words)
+        return process.Done(1, "")
+
+    monkeypatch.setattr(process, "run", run)
+    with pytest.raises(EnvironmentLacks):
+        debian_root.bootstrap()
+    assert argv[: len(debian_root.NAMESPACES) + 1] == [*debian_root.NAMESPACES, "debootstrap"]
+
+
+def test_packages_that_cannot_be_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DebianRoot, "run", lambda *_: process.Done(100, "E: no route"))
+    with pytest.raises(EnvironmentLacks, match=r"\(no network\?\): E: no route; see "):
+        DebianRoot(home).install(["zstd"])
+
+
+def failing(_: DebianRoot) -> None:
     raise CheckFailed("it broke")
+
+
+def lacking(_: DebianRoot) -> None:
+    raise EnvironmentLacks("no network")
 
 
 def test_a_failed_step_is_the_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian13, "launch", lambda _: None)
     monkeypatch.setattr(debian13, "test", failing)
-    verdicts = [(test.verdict, test.detail) for test in debian13.attempts(Debian13(home))]
+    verdicts = [(test.verdict, test.detail) for test in debian13.attempts(DebianRoot(home))]
     assert verdicts == [(Verdict.PASSED, ""), (Verdict.FAILED, "it broke")]
+    monkeypatch.setattr(debian13, "launch", lacking)
+    assert [test.verdict for test in debian13.attempts(DebianRoot(home))] == [Verdict.SKIPPED]
 
 
 def test_the_nested_failures_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "failed: lab: a (b)\nlab: 1 passed\nfailed: lab: a (b)\n1 passed, 1 failed, 0 skipped\n"
-    monkeypatch.setattr(Debian13, "run", lambda *_: process.Done(1, said))
+    monkeypatch.setattr(DebianRoot, "run", lambda *_: process.Done(1, said))
     with pytest.raises(CheckFailed, match=r"^failed: lab: a \(b\); see .*debian13\.log$"):
-        debian13.test(Debian13(home))
+        debian13.test(DebianRoot(home))
 
 
 @pytest.mark.skipif(
@@ -127,14 +178,14 @@ def test_no_mount_is_left(home: Path, command: str) -> None:
         (root / name).mkdir(parents=True)
     for name in ("sh", "env", "true", "false"):
         shutil.copy(shutil.which("busybox") or "", root / "bin" / name)
-    debian13.ARCHIVES.mkdir()
-    debian13.LOG.parent.mkdir()
-    if not process.run([*debian13.NAMESPACES, "true"]).ok:
+    debian_root.ARCHIVES.mkdir()
+    debian_root.LOG.parent.mkdir()
+    if not process.run([*debian_root.NAMESPACES, "true"]).ok:
         pytest.skip("no mount namespaces here")
-    machine = Debian13(root)
-    assert machine.run([command]).ok is (command == "true")
+    machine, clone = DebianRoot(root), debian13.CLONE
+    assert machine.run([command], clone).ok is (command == "true")
     assert machine.run(
-        ["sh", "-c", "test -d /proc/1 && test -c /dev/null && test $PWD = /root/swathe"]
+        ["sh", "-c", "test -d /proc/1 && test -c /dev/null && test $PWD = /root/swathe"], clone
     ).ok
     assert str(home) not in Path("/proc/mounts").read_text()
     assert list((root / "proc").iterdir()) == []

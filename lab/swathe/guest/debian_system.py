@@ -5,24 +5,22 @@ The disk is made once. GRUB is started by QEMU in place of a kernel, and reads i
 the disk, as a GRUB in a boot sector does; so the disk needs neither partitions nor a loader.
 """
 
-import os
 import shutil
 from pathlib import Path
 
 from swathe.base import process, ui
-from swathe.base.errors import CheckFailed, EnvironmentLacks
-from swathe.base.paths import BUILD, locked, scratch, write_atomically
-from swathe.guest import vm
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import locked, scratch, write_atomically
+from swathe.guest import debian_root, vm
+from swathe.guest.debian_root import HOME, DebianRoot
 from swathe.kernel import apt
 from swathe.kernel.arch import X86_64
 
-HOME = BUILD / "debian13"
-SUITE = "trixie"
 PACKAGES = (
     "systemd-sysv", "udev", "linux-base", "initramfs-tools", "zstd", "kmod", "login", "passwd",
     "linux-image-cloud-amd64", "grub-pc-bin", "grub2-common", "e2fsprogs",
 )  # fmt: skip
-HOST_PACKAGES = ("debootstrap", "e2fsprogs")
+HOST_PACKAGES = ("e2fsprogs",)
 DISK_SIZE = "4G"
 GRUB_HOME = "(hd0)/boot/grub"
 GRUB_MODULES = ("biosdisk", "ext2", "normal", "serial", "terminal", "linux", "gzio")
@@ -64,8 +62,7 @@ def prepare() -> tuple[Path, Path]:
     grub, disk = HOME / "grub.img", HOME / "disk.img"
     with locked("debian13"):
         if not (grub.is_file() and disk.is_file()):
-            if os.geteuid() != 0:
-                raise EnvironmentLacks("a Debian system can be made by root only: run it as root")
+            debian_root.require_possible()
             apt.need(HOST_PACKAGES)
             with scratch("debian13") as directory:
                 make(directory)
@@ -74,18 +71,13 @@ def prepare() -> tuple[Path, Path]:
 
 def make(directory: Path) -> None:
     """Make the root directory, GRUB's image and the disk."""
-    root = directory / "root"
-    site, _ = apt.mirror(apt.configured())
-    ui.note("making a Debian 13 (about 400 MB)")
-    process.check(
-        ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE,
-         str(root), site],
-        "making a Debian 13", timeout=1800,
-    )  # fmt: skip
-    set_up(root)
-    HOME.mkdir(parents=True, exist_ok=True)
-    (directory / "grub.img").write_bytes(grub_image(root))
-    pack(root, directory / "disk.img", DISK_SIZE)
+    machine = debian_root.make(directory / "root")
+    ui.note("installing systemd, a kernel and GRUB in a Debian 13 (about 300 MB)")
+    machine.install(PACKAGES)
+    debian_root.forget_settings(machine.root)
+    set_up(machine.root)
+    (directory / "grub.img").write_bytes(grub_image(machine))
+    pack(machine.root, directory / "disk.img", DISK_SIZE)
     for name in ("disk.img", "grub.img"):
         (directory / name).rename(HOME / name)
 
@@ -104,17 +96,15 @@ def set_up(root: Path) -> None:
               for line in lines]  # fmt: skip
     write_atomically(shadow, "".join(opened).encode(), 0o640)
     shutil.copytree(root / "usr/lib/grub/i386-pc", root / "boot/grub/i386-pc")
-    for package in root.glob("var/cache/apt/archives/*.deb"):
-        package.unlink()
 
 
-def grub_image(root: Path) -> bytes:
+def grub_image(machine: DebianRoot) -> bytes:
     """Return GRUB in the form of a Linux kernel, which QEMU can start."""
+    root = machine.root
     (root / "tmp/early.cfg").write_text(EARLY)
-    process.check(
-        ["chroot", str(root), "grub-mkimage", "-O", "i386-pc", "-o", "/tmp/core.img",
+    machine.must(
+        ["grub-mkimage", "-O", "i386-pc", "-o", "/tmp/core.img",
          "-p", GRUB_HOME, "-c", "/tmp/early.cfg", *GRUB_MODULES],
-        "making GRUB's image",
     )  # fmt: skip
     first = (root / "usr/lib/grub/i386-pc/lnxboot.img").read_bytes()
     image = first + (root / "tmp/core.img").read_bytes()
