@@ -238,6 +238,22 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.parametrize(
+    ("out", "said"), [("file", "file is not a directory"), ("file/a/b", "file is not a directory"),
+                      ("shut/a", "you may not write to .*shut")],
+)  # fmt: skip
+def test_where_packages_cannot_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, said: str
+) -> None:
+    """It is found before anything is built."""
+    (tmp_path / "file").touch()
+    (tmp_path / "shut").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "shut")
+    with pytest.raises(UsageError, match=said):
+        packages.make(PackagesRequest(build.KernelRequest(), "amd64", tmp_path / out))
+    assert listed(tmp_path) == ["file", "shut"]
+
+
 def test_a_key_and_its_certificate(keys: Path) -> None:
     signing.check(Signer(keys / "a.key", keys / "a.crt"))
 

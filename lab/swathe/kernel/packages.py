@@ -6,6 +6,7 @@ Packages with debug symbols are not built either.
 """
 
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -81,6 +82,7 @@ class Packages:
 def make(request: PackagesRequest) -> Packages:
     """Build the packages, unless they are up to date."""
     arch = request.kernel.arch
+    require_writable(request.out)
     start = start_config.early(request.given, arch)
     if request.signer:
         require_signer(request.signer, arch)
@@ -92,6 +94,15 @@ def make(request: PackagesRequest) -> Packages:
     out = BUILD / "out" / f"{found.key}-deb-{start.name}" / "linux"
     with locked(out.parent.name):
         return make_in(out, start, found, request)
+
+
+def require_writable(directory: Path) -> None:
+    """Check before the build whether the packages can be written."""
+    above = next(path for path in (directory, *directory.parents) if path.exists())
+    if not above.is_dir():
+        raise UsageError(f"--out: {above} is not a directory")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise UsageError(f"--out: you may not write to {above}")
 
 
 def require_signer(signer: Signer, arch: str) -> None:
