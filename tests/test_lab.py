@@ -238,6 +238,15 @@ def test_the_launcher_names_what_is_missing(fake: Fake) -> None:
     assert "coccinelle" in done.stderr.splitlines()[-1]
 
 
+def test_what_the_tools_found_is_told_if_pytest_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "REPORT", tmp_path / "report")
+    monkeypatch.setattr(lab, "TIME_LIMIT", 0.01)
+    (found,) = lab.pytest()
+    assert (found.name, "did not end within" in found.detail) == ("lab: pytest", True)
+
+
 def test_junit_reports(tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
     path.write_text(

@@ -9,7 +9,7 @@ import pytest
 from swathe.__main__ import parser
 from swathe.base import results
 from swathe.base.errors import EnvironmentLacks
-from swathe.base.verdicts import Verdict
+from swathe.base.verdicts import Test, Verdict
 from swathe.check import every_release, golden
 from swathe.check.every_release import ReleaseRow, ReleasesRequest
 from swathe.cli import test as command
@@ -133,6 +133,14 @@ def test_nothing_is_offered(fake: Fake) -> None:
         list(releases.fetch_missing())
 
 
+def test_half_a_network_is_told(fake: Fake, sources: Path) -> None:
+    """One suite could not be read: its releases are not gone."""
+    fake("apt-cache", APT.replace("MADISON", MADISON))
+    fake("apt-get", APT.replace("MADISON", MADISON) + '[[ "$*" != *"update --error-on=any" ]]')
+    with pytest.raises(EnvironmentLacks, match=r"cannot read trixie, .* \(no network\?\)"):
+        list(releases.fetch_missing())
+
+
 def planned(path: Path, version: Version) -> tree.Plan:
     if version.patch == 95:
         raise HookMissed("hook a does not fit", ["a"])
@@ -164,6 +172,18 @@ def test_what_no_archive_has_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(releases, "fetch_missing", lambda: iter([(Version(6, 12, 94), "gone")]))
     (found,) = every_release.run(ReleasesRequest(fetch=True))
     assert (found.verdict, found.detail) == (Verdict.SKIPPED, "gone")
+
+
+def test_without_a_network_what_is_there_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch() -> list[tuple[Version, str]]:
+        raise EnvironmentLacks("no network")
+
+    monkeypatch.setattr(releases, "fetch_missing", fetch)
+    monkeypatch.setattr(golden, "run", lambda: [Test("golden", Verdict.PASSED)])
+    found = every_release.run(ReleasesRequest(fetch=True))
+    assert [(test.name, test.verdict) for test in found] == [
+        ("golden", Verdict.PASSED), ("hooks: releases", Verdict.FAILED),
+    ]  # fmt: skip
 
 
 def test_the_option_is_passed_on() -> None:

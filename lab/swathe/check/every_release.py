@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import release, results, table, ui
+from swathe.base.errors import EnvironmentLacks
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import golden
 from swathe.kernel import hooks, releases, tree
@@ -54,7 +55,7 @@ def run(request: ReleasesRequest) -> list[Test]:
     """The golden tests, then every release in build/src."""
     tests = golden.run()
     if request.fetch:
-        tests += [absent(*entry) for entry in releases.fetch_missing()]
+        tests += fetched()
     rows = []
     for item in releases.found():
         row, test = try_hooks(item)
@@ -63,6 +64,14 @@ def run(request: ReleasesRequest) -> list[Test]:
     if rows:
         ui.note(f"results: {record(rows, request.keep)}")
     return tests
+
+
+def fetched() -> list[Test]:
+    """Fetch the releases that are missing; those that are there are tried in any case."""
+    try:
+        return [absent(*entry) for entry in releases.fetch_missing()]
+    except EnvironmentLacks as error:
+        return [Test("hooks: releases", Verdict.FAILED, str(error))]
 
 
 def absent(release: Version, reason: str) -> Test:

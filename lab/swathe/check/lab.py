@@ -6,10 +6,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from swathe.base import process
+from swathe.base.errors import CheckFailed
 from swathe.base.paths import BUILD, ROOT
 from swathe.base.verdicts import Test, Verdict
 
 REPORT = BUILD / "test" / "pytest.xml"
+TIME_LIMIT = 600
 TOOLS = {
     "ruff check": ["ruff", "check"],
     "ruff format": ["ruff", "format", "--check"],
@@ -33,7 +35,10 @@ def pytest() -> list[Test]:
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.unlink(missing_ok=True)
     argv = [sys.executable, "-m", "pytest", f"--junitxml={REPORT}"]
-    done = process.run(argv, cwd=ROOT, timeout=600)
+    try:
+        done = process.run(argv, cwd=ROOT, timeout=TIME_LIMIT)
+    except CheckFailed as error:
+        return [Test("lab: pytest", Verdict.FAILED, str(error))]
     found = read_junit(REPORT) if REPORT.is_file() else []
     if done.ok and found:
         return found

@@ -53,7 +53,7 @@ from functools import partial
 from pathlib import Path
 
 from swathe.base import table, ui, verdicts
-from swathe.base.errors import UsageError
+from swathe.base.errors import SwatheError, UsageError
 from swathe.base.table import Column, Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import (
@@ -201,7 +201,8 @@ def request_from(args: argparse.Namespace) -> TestRequest:
 
 def main(args: argparse.Namespace) -> int:
     request = request_from(args)
-    found = [announce(name, part) for name, part in parts(request)]
+    wanted = parts(request)
+    found = [announce(name, part, len(wanted) == 1) for name, part in wanted]
     tests = [test for part in found for test in part.tests]
     ui.out.print(table.terminal(summary(found)))
     for test in tests:
@@ -253,10 +254,18 @@ def failure(test: Test) -> str:
     return f"failed: {test.name}" + (f" ({test.detail})" if test.detail else "")
 
 
-def announce(name: str, part: Callable[[], list[Test]]) -> PartResult:
-    """Run a part. Print a line for each failure, each reason to skip, and the part itself."""
+def announce(name: str, part: Callable[[], list[Test]], alone: bool) -> PartResult:
+    """Run a part. Print a line for each failure, each reason to skip, and the part itself.
+
+    A part that cannot be done has failed, and those after it are run; alone it ends the lab.
+    """
     began = time.monotonic()
-    tests = part()
+    try:
+        tests = part()
+    except SwatheError as error:
+        if alone:
+            raise
+        tests = [Test(name, Verdict.FAILED, str(error))]
     for test in tests:
         if test.verdict is Verdict.FAILED:
             ui.result(failure(test))

@@ -91,7 +91,11 @@ def fetch_missing() -> Iterator[tuple[Version, str]]:
     with locked("source"), scratch("releases") as directory:
         there = {item.version for item in found()}
         own = apt.private(SUITES, directory / "apt")
-        own.run("apt-get", "update")
+        # A suite that cannot be read would look as if it had no releases any more.
+        if not own.run("apt-get", "update", "--error-on=any").ok:
+            raise EnvironmentLacks(
+                f"apt cannot read {', '.join(SUITES)} (no network?): try again later"
+            )
         known = offers(apt.offered(own, PACKAGE))
         if not known:
             raise EnvironmentLacks(f"apt finds no {PACKAGE} (no network?): try again later")
