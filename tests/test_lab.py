@@ -14,10 +14,12 @@ import pytest
 
 from swathe import __main__
 from swathe.base import paths, verdicts
-from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError, VmLost
+from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError, UsageError, VmLost
 from swathe.check import lab
 from swathe.cli import version as version_command
+from swathe.guest import debian_system
 from swathe.kernel import build, compiler, config, source
+from swathe.kernel.arch import X86_64
 
 Fake = Callable[[str, str], Path]
 
@@ -63,6 +65,23 @@ def test_a_build_failure_shows_the_first_errors(
     log.write_text("  CC x.o\nmm/x.c:5:2: error: no\nmake: *** [x.o] Error 1\n")
     assert str(log) in str(build.build_failure(log))
     assert "mm/x.c:5:2: error: no" in capsys.readouterr().err
+
+
+def test_what_make_refuses_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text("Makefile:9: *** no spaces or colons.  Stop.\nmake: Leaving\n")
+    build.build_failure(tmp_path / "log")
+    assert "*** no spaces or colons" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("home", ["/home/a b", "/a:b", "/a,b"])
+def test_paths_that_make_or_qemu_would_take_apart(home: str) -> None:
+    for tree, out in ((Path(home), Path("/out")), (Path("/tree"), Path(home))):
+        with pytest.raises(
+            UsageError, match=f"{home} has a space, a comma or a colon, .*SWATHE_BUILD"
+        ):
+            build.make_command(tree, out, X86_64)
+    with pytest.raises(UsageError, match="use another directory"):
+        debian_system.command(Path("/grub"), Path("/disk"), Path("/packages"), Path(home))
 
 
 def test_a_full_disk_is_the_environments_fault(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from swathe.base.errors import CheckFailed
 from swathe.base.paths import locked, scratch, write_atomically
 from swathe.guest import debian_root, vm
 from swathe.guest.debian_root import HOME, DebianRoot
-from swathe.kernel import apt
+from swathe.kernel import apt, build
 from swathe.kernel.arch import X86_64
 
 PACKAGES = (
@@ -130,6 +130,7 @@ def threads() -> str:
 
 def command(grub: Path, disk: Path, packages: Path, home: Path) -> list[str]:
     """Return QEMU's command line; what the guest writes is dropped when QEMU ends."""
+    build.require_plain(grub, disk, packages, home)
 
     def drive(name: str, path: Path) -> list[str]:
         return [

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import parallel, process, ui
-from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.paths import BUILD, locked, write_atomically
 from swathe.kernel import apt, config, source, tree
 from swathe.kernel.arch import ARCHES, X86_64, Arch
 
 OBJECT = re.compile(r"^  (CC|AS|AR|LD|HOSTCC|HOSTLD|VDSO\w*|GEN) ")
 FIRST_ESTIMATE = 1150
-PROBLEM = re.compile(r"(\berror\b|Error \d|undefined reference|No rule to make)", re.IGNORECASE)
+PROBLEM = re.compile(
+    r"(\berror\b|Error \d|undefined reference|No rule to make|\*\*\*)", re.IGNORECASE
+)
 SHOWN_ERRORS = 8
 
 # With these the same source always gives the same image.
@@ -69,8 +71,19 @@ def out_directory(key: str, request: KernelRequest) -> Path:
 
 
 def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
+    require_plain(tree_path, out)
     jobs = parallel.processors()
     return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
+
+
+def require_plain(*paths: Path) -> None:
+    """Raise if make or QEMU would take a path apart."""
+    odd = [path for path in paths if re.search(r"[\s:,]", str(path))]
+    if odd:
+        raise UsageError(
+            f"{odd[0]} has a space, a comma or a colon, which the kernel's build or QEMU does not "
+            f"allow: use another directory (SWATHE_BUILD moves build/)"
+        )
 
 
 def prepare(request: KernelRequest, found: source.Source) -> tree.Prepared:
