@@ -18,7 +18,7 @@ from swathe.base.verdicts import Verdict
 from swathe.check import installed
 from swathe.check.installed import InstalledPackages, InstallTrial
 from swathe.cli import test
-from swathe.guest import debian_root, debian_system, serial
+from swathe.guest import debian_root, debian_system, serial, vm
 from swathe.guest.serial import Answer, SerialConsole
 
 RELEASE = "6.12.117-swathe1"
@@ -97,8 +97,22 @@ def test_a_command_for_a_guest_that_has_ended(line: tuple[SerialConsole, socket.
 
 
 def test_no_console(tmp_path: Path) -> None:
-    with pytest.raises(VmLost, match="does not open the guest's console"):
-        serial.connect(tmp_path / "line", 0)
+    log = tmp_path / "log"
+    with (
+        vm.running(["sleep", "60"], log) as child,
+        pytest.raises(VmLost, match="does not open the guest's console"),
+    ):
+        serial.connect(tmp_path / "line", child, log, 0)
+
+
+def test_qemu_that_does_not_start_is_told_at_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    argv = ["sh", "-c", "echo socket path is too long >&2; exit 1"]
+    with (
+        vm.running(argv, log) as child,
+        pytest.raises(EnvironmentLacks, match="does not start: socket path is too long"),
+    ):
+        serial.connect(tmp_path / "line", child, log, 60)
 
 
 class PretendedGuest:

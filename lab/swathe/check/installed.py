@@ -127,8 +127,9 @@ def run(request: InstallRequest) -> list[Test]:
     with scratch("installed") as home:
         payload = pack(built, home)
         argv = debian_system.command(grub, disk, payload, home)
-        with vm.running(argv, home / "qemu.log"):
-            trial = InstallTrial(serial.connect(home / "line"))
+        log = home / "qemu.log"
+        with vm.running(argv, log) as child:
+            trial = InstallTrial(serial.connect(home / "line", child, log))
             lost = attempt(trial, lambda: story(trial, built))
     path = record(built, trial, request.keep)
     ui.note(f"transcript: {path}")

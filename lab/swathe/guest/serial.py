@@ -7,11 +7,13 @@ in an initramfs (session.py).
 
 import re
 import socket
+import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from swathe.base.errors import VmLost
+from swathe.guest import vm
 
 # The kernel may print its messages after them.
 LOGIN = re.compile(r"\w+ login: ")
@@ -106,8 +108,10 @@ class SerialConsole:
         return Answer(command, output, int(status[1]), time.monotonic() - begin)
 
 
-def connect(path: Path, limit: float = 30) -> SerialConsole:
-    """Connect to the socket that QEMU listens on."""
+def connect(
+    path: Path, child: subprocess.Popen[bytes], log: Path, limit: float = 120
+) -> SerialConsole:
+    """Connect to the socket that QEMU, which is the child, listens on; log has its messages."""
     end = time.monotonic() + limit
     line = socket.socket(socket.AF_UNIX)
     while True:
@@ -115,6 +119,8 @@ def connect(path: Path, limit: float = 30) -> SerialConsole:
             line.connect(str(path))
             return SerialConsole(line)
         except OSError as error:
+            if child.poll() is not None:
+                raise vm.does_not_start(log) from error
             if time.monotonic() > end:
                 raise VmLost(f"QEMU does not open the guest's console: {error}") from error
             time.sleep(0.1)

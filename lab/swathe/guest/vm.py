@@ -333,12 +333,20 @@ def panic(home: Path) -> str:
     return next((line.strip() for line in console_lines(home) if "Kernel panic" in line), "")
 
 
+def complaint(log: Path) -> str:
+    """Return the last line that QEMU printed itself."""
+    return process.last_line(log.read_text(errors="replace"))
+
+
+def does_not_start(log: Path) -> EnvironmentLacks:
+    return EnvironmentLacks(f"QEMU does not start: {complaint(log)}")
+
+
 def lost(home: Path, log: Path, why: str) -> SwatheError:
     """Print the end of the console log, and return the error with the likely cause."""
     lines = console_lines(home)
-    complaint = process.last_line((home / "qemu.log").read_text(errors="replace"))
-    if not lines and complaint:
-        return EnvironmentLacks(f"QEMU does not start: {complaint}")
+    if not lines and complaint(home / "qemu.log"):
+        return does_not_start(home / "qemu.log")
     for line in lines[-CONSOLE_LINES:]:
         ui.err.print(f"  | {line}", markup=False, soft_wrap=True)
     why = why or panic(home) or "the guest ended without a verdict"
