@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from swathe import __main__
-from swathe.base import paths, verdicts
+from swathe.base import paths, process, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError, UsageError, VmLost
 from swathe.check import lab
 from swathe.cli import version as version_command
@@ -230,6 +230,22 @@ def test_statuses(raised: BaseException, status: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(build, "build", stop)
     assert __main__.main(["build"]) == status
+
+
+@pytest.mark.parametrize(
+    ("found", "advice"), [("/dpkg-query", "with apt-get"), (None, "container")]
+)
+def test_a_program_that_is_not_installed(
+    found: str | None, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: found)
+    with pytest.raises(EnvironmentLacks, match=f"no-such-program is not installed: .*{advice}"):
+        process.run(["no-such-program"])
+
+
+def test_a_directory_that_is_missing_is_no_missing_program(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="gone"):
+        process.run(["true"], cwd=tmp_path / "gone")
 
 
 def test_atomic_write_keeps_the_old_on_failure(tmp_path: Path) -> None:

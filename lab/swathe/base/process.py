@@ -3,6 +3,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +42,12 @@ def echo(argv: Sequence[str]) -> None:
 
 
 def missing(program: str) -> EnvironmentLacks:
-    """Return the error for a program that is not installed."""
-    return EnvironmentLacks(f"{program} is not installed: run ./swathe as root to install it")
+    """Return the error for a program that is not installed; the launcher has installed its own."""
+    if shutil.which("dpkg-query"):
+        return EnvironmentLacks(f"{program} is not installed: install it with apt-get")
+    return EnvironmentLacks(
+        f"{program} is not installed: install it, or use a container (see the Containerfile)"
+    )
 
 
 def run(
@@ -72,6 +77,8 @@ def run(
             check=False,
         )
     except FileNotFoundError as error:
+        if error.filename != argv[0]:  # the directory
+            raise
         raise missing(argv[0]) from error
     except subprocess.TimeoutExpired as error:
         raise CheckFailed(f"{argv[0]} did not end within {timeout:.0f} s") from error
