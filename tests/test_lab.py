@@ -2,6 +2,7 @@
 """Configuration, source, launcher, and what failures look like."""
 
 import errno
+import hashlib
 import os
 import shutil
 import signal
@@ -271,6 +272,23 @@ def test_the_launcher_names_what_is_missing(fake: Fake) -> None:
     done = subprocess.run([paths.ROOT / "swathe"], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "coccinelle" in done.stderr.splitlines()[-1]
+
+
+def test_the_launcher_ignores_the_encoding_of_the_locale(tmp_path: Path, fake: Fake) -> None:
+    """Elsewhere the comments of hooked files would change, and patches not apply."""
+    fake("dpkg-query", 'for name in "${@:4}"; do echo "installed $name"; done')
+    shutil.copy(paths.ROOT / "swathe", tmp_path)
+    (tmp_path / "pyproject.toml").write_text("x\n")
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
+    digest = hashlib.sha256(f"{tmp_path}\nx\n".encode()).hexdigest()
+    (tmp_path / ".venv/.made-from").write_text(f"{digest}  -\n")
+    (tmp_path / "swathe.py").write_text("import sys; print(sys.flags.utf8_mode)\n")
+    done = subprocess.run(
+        [tmp_path / "swathe"], env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONUTF8": "0"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
 
 
 def test_what_the_tools_found_is_told_if_pytest_hangs(
