@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ os.environ["SWATHE_BUILD"] = tempfile.mkdtemp(prefix="swathe-tests.")
 atexit.register(shutil.rmtree, os.environ["SWATHE_BUILD"], ignore_errors=True)
 
 from swathe.guest import initramfs, vm  # noqa: E402
+from swathe.kernel import hooks, source, tree  # noqa: E402
 from swathe.kernel.arch import X86_64  # noqa: E402
 from swathe.kernel.build import BuiltKernel  # noqa: E402
 
@@ -104,13 +105,59 @@ void try_it(int flags)
 """
 
 
+HOOK = """
+[[hook]]
+name = "rmap__try_it"
+file = "mm/rmap.c"
+functions = ["try_it"]
+min = "6.12"
+max = "6.13"
+fires = 1
+added = 1
+removed = 1
+why = "to try it"
+missed = "build"
+"""
+RULE = """
+@@
+@@
+- void try_it
++ void stock_try_it
+  (...) { ... }
+"""
+
+
+LayOut = Callable[[Mapping[str, str]], Path]
+
+
+@pytest.fixture
+def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayOut:
+    """Make a repository of these files, and have the lab work with it."""
+
+    def make(files: Mapping[str, str]) -> Path:
+        top = tmp_path / "repository"
+        for path, text in files.items():
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text(text)
+        monkeypatch.setattr(hooks, "HOOKS", top / "hooks")
+        monkeypatch.setattr(hooks, "SERIES", top / "hooks" / "series")
+        monkeypatch.setattr(hooks, "MACROS", top / "hooks" / "macros.h")
+        monkeypatch.setattr(tree, "OVERLAY", top / "kernel")
+        monkeypatch.setattr(tree, "CACHE", tmp_path / "cache")
+        monkeypatch.setattr(tree, "TREES", tmp_path / "trees")
+        monkeypatch.setattr(source, "SOURCES", tmp_path / "src")
+        return top
+
+    return make
+
+
 @pytest.fixture
 def small_tree(tmp_path: Path) -> Path:
     """As much of a kernel tree as applying looks at."""
-    tree = tmp_path / "linux"
-    (tree / "mm").mkdir(parents=True)
-    (tree / "Makefile").write_text(MAKEFILE)
-    (tree / "mm" / "rmap.c").write_text(RMAP)
-    (tree / "mm" / "Kconfig").write_text('menu "Memory"\n\nconfig A\n\tbool\n\nendmenu\n')
-    (tree / "mm" / "Makefile").write_text("obj-y += rmap.o\n")
-    return tree
+    top = tmp_path / "linux"
+    (top / "mm").mkdir(parents=True)
+    (top / "Makefile").write_text(MAKEFILE)
+    (top / "mm" / "rmap.c").write_text(RMAP)
+    (top / "mm" / "Kconfig").write_text('menu "Memory"\n\nconfig A\n\tbool\n\nendmenu\n')
+    (top / "mm" / "Makefile").write_text("obj-y += rmap.o\n")
+    return top

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
 from swathe.base import paths, release
@@ -19,32 +20,8 @@ from swathe.kernel import export, hooks, patch_series, patches, source, tree
 from swathe.kernel.patches import FileChange, Patch, PatchOrigin
 from swathe.kernel.version import Version, of_tree
 
-SERIES = """
-[[hook]]
-name = "rmap__try_it"
-file = "mm/rmap.c"
-functions = ["try_it"]
-min = "6.12"
-max = "6.13"
-fires = 1
-added = 1
-removed = 1
-why = "to try it"
-missed = "build"
-
-[[hook]]
-name = "rmap__should_work"
-file = "mm/rmap.c"
-functions = ["should_work"]
-min = "6.12"
-max = "6.13"
-fires = 1
-added = 1
-removed = 1
-why = "others call it"
-missed = "build"
-"""
-RENAMES = """\
+SERIES = HOOK + HOOK.replace("try_it", "should_work").replace("to try it", "others call it")
+HEADER = """\
 // SPDX-License-Identifier: GPL-2.0-only
 /// Rename try_it().
 ///
@@ -52,12 +29,6 @@ RENAMES = """\
 /// Why here: it is the only one,
 ///           and small.
 /// Missing:  it keeps its name.
-
-@@
-@@
-- void try_it
-+ void stock_try_it
-  (...) { ... }
 """
 SHOWS = """
 @@
@@ -88,24 +59,14 @@ NAMES = [
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(lay_out: LayOut) -> Path:
     """An overlay with a file for most parts, and a series of two hooks in one file."""
-    top = tmp_path / "repository"
     files = {f"kernel/{path}": text for path, text in OVERLAY.items()} | {
         "hooks/series": SERIES,
-        "hooks/rmap__try_it.cocci": RENAMES,
+        "hooks/rmap__try_it.cocci": HEADER + RULE,
         "hooks/rmap__should_work.cocci": SHOWS,
     }
-    for path, text in files.items():
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_text(text)
-    monkeypatch.setattr(hooks, "HOOKS", top / "hooks")
-    monkeypatch.setattr(hooks, "SERIES", top / "hooks" / "series")
-    monkeypatch.setattr(hooks, "MACROS", top / "hooks" / "macros.h")
-    monkeypatch.setattr(tree, "OVERLAY", top / "kernel")
-    monkeypatch.setattr(tree, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(source, "SOURCES", tmp_path / "src")
-    return top
+    return lay_out(files)
 
 
 def found(where: Path) -> source.Source:

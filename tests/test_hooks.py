@@ -9,33 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.kernel import changes, hooks, source, tree
 from swathe.kernel.version import Version, in_range, of_tree
 
-SERIES = """
-[[hook]]
-name = "rmap__try_it"
-file = "mm/rmap.c"
-functions = ["try_it"]
-min = "6.12"
-max = "6.13"
-fires = 1
-added = 1
-removed = 1
-why = "to try it"
-missed = "build"
-"""
-
-RULE = """
-@@
-@@
-- void try_it
-+ void stock_try_it
-  (...) { ... }
-"""
 INSERTS = """
 @@
 @@
@@ -49,21 +29,14 @@ try_it(...) {
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(lay_out: LayOut) -> Path:
     """An overlay of one file and a series of one hook."""
-    top = tmp_path / "repository"
-    (top / "hooks").mkdir(parents=True)
-    (top / "hooks" / "series").write_text(SERIES)
-    (top / "hooks" / "rmap__try_it.cocci").write_text(RULE)
-    (top / "kernel" / "mm" / "unmap").mkdir(parents=True)
-    (top / "kernel" / "mm" / "unmap" / "Kconfig").write_text("config UNMAP\n\tbool\n")
-    monkeypatch.setattr(hooks, "HOOKS", top / "hooks")
-    monkeypatch.setattr(hooks, "SERIES", top / "hooks" / "series")
-    monkeypatch.setattr(hooks, "MACROS", top / "hooks" / "macros.h")
-    monkeypatch.setattr(tree, "OVERLAY", top / "kernel")
-    monkeypatch.setattr(tree, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(tree, "TREES", tmp_path / "trees")
-    return top
+    files = {
+        "hooks/series": HOOK,
+        "hooks/rmap__try_it.cocci": RULE,
+        "kernel/mm/unmap/Kconfig": "config UNMAP\n\tbool\n",
+    }
+    return lay_out(files)
 
 
 def fingerprint(top: Path) -> str:
@@ -94,7 +67,7 @@ def test_a_version_must_look_like_one() -> None:
 
 
 def test_series() -> None:
-    (hook,) = hooks.parse_series(SERIES)
+    (hook,) = hooks.parse_series(HOOK)
     assert (hook.functions, hook.added, hook.max) == (("try_it",), 1, "6.13")
 
 
@@ -109,12 +82,12 @@ def test_series() -> None:
 )
 def test_a_wrong_series_says_what_is_wrong(old: str, new: str, said: str) -> None:
     with pytest.raises(CheckFailed, match=said):
-        hooks.parse_series(SERIES.replace(old, new))
+        hooks.parse_series(HOOK.replace(old, new))
 
 
 def test_no_hook_for_this_kernel() -> None:
     with pytest.raises(CheckFailed, match=r"no hook .* Linux 5\.10\.0"):
-        hooks.fitting(hooks.parse_series(SERIES), Version.parse("5.10"))
+        hooks.fitting(hooks.parse_series(HOOK), Version.parse("5.10"))
 
 
 BEFORE = """\
@@ -258,7 +231,7 @@ def test_a_wrong_shape_is_a_miss(
     repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str],
     old: str, new: str, said: str,
 ) -> None:  # fmt: skip
-    (repository / "hooks/series").write_text(SERIES.replace(old, new))
+    (repository / "hooks/series").write_text(HOOK.replace(old, new))
     assert __main__.main(["apply", str(small_tree)]) == 1
     assert said in capsys.readouterr().err
 
@@ -300,7 +273,7 @@ NOTED = "\tnote(flags);\n" + CALL
 )
 def test_matches_are_counted(repository: Path, small_tree: Path, calls: str, said: str) -> None:
     (repository / "hooks/rmap__try_it.cocci").write_text(INSERTS)
-    (hook,) = hooks.parse_series(SERIES.replace("removed = 1", "removed = 0"))
+    (hook,) = hooks.parse_series(HOOK.replace("removed = 1", "removed = 0"))
     text, kernel = (small_tree / "mm/rmap.c").read_text(), Version.parse("6.12.117")
     assert hooks.apply_one(hook, text, kernel) == text.replace(CALL, NOTED)
     with pytest.raises(hooks.HookMissed, match=f"rmap__try_it does not fit mm/rmap.c .*{said}"):
