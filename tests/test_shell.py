@@ -15,8 +15,9 @@ import pytest
 
 from swathe import __main__
 from swathe.base.errors import UsageError, VmLost
-from swathe.guest import session, shell, vm
-from swathe.kernel import build
+from swathe.cli.shell import commands_of_stdin
+from swathe.guest import initramfs, session, shell, vm
+from swathe.kernel import build, compiler
 from swathe.kernel.arch import ARM64, X86_64
 from swathe.kernel.build import BuiltKernel
 
@@ -52,7 +53,7 @@ def terminal() -> Iterator[int]:
 
 
 def given(monkeypatch: pytest.MonkeyPatch, commands: str) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(commands))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(commands.encode("latin-1"))))
 
 
 def read_until(fd: int, text: str) -> str:
@@ -91,6 +92,23 @@ def test_a_shell_needs_a_terminal(
     given(monkeypatch, commands)
     assert __main__.main(["shell"]) == 2
     assert "a shell needs a terminal, or commands on stdin" in capsys.readouterr().err
+
+
+def test_a_closed_stdin_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert __main__.main(["shell"]) == 2
+    assert "a shell needs a terminal, or commands on stdin" in capsys.readouterr().err
+
+
+def test_commands_may_be_any_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A byte of ISO-8859-1 reaches the guest."""
+    given(monkeypatch, "echo \N{LATIN SMALL LETTER E WITH ACUTE}\n")
+    work = shell.job({}, commands_of_stdin(), "xterm")
+    monkeypatch.setattr(compiler, "compile_program", lambda *_, **__: Path("/bin/true"))
+    found = initramfs.gather(work, tmp_path, X86_64)
+    assert (tmp_path / found[shell.COMMANDS]).read_bytes() == b"echo \xe9\n"
 
 
 def test_commands_run_in_the_home_of_the_files(tmp_path: Path) -> None:

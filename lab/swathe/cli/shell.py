@@ -57,9 +57,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 def commands_of_stdin() -> str:
     """Return the commands on stdin; none if it is a terminal."""
-    if sys.stdin.isatty():
+    if sys.stdin and sys.stdin.isatty():
         return ""
-    commands = sys.stdin.read()
+    # A closed stdin is none; bytes that are no text go to the guest as they are.
+    commands = sys.stdin.buffer.read().decode(errors="surrogateescape") if sys.stdin else ""
     if not commands.strip():
         raise UsageError("a shell needs a terminal, or commands on stdin")
     return commands
@@ -80,7 +81,7 @@ def warn_of_patching(request: ShellRequest) -> None:
     version = vm.version(request.kernel.target.qemu)
     if request.kernel.flavor == "bench" and not vm.patches_code_safely(version, request.cpus):
         ui.note(
-            "this QEMU may crash a guest with several CPUs when a switch is flipped: "
+            "this QEMU may crash a guest with several CPUs when mm/unmap is switched on or off: "
             "--flavor debug is safe"
         )
 

@@ -112,7 +112,8 @@ def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     """Put all files of a guest in stage under short names: gen_init_cpio has no quoting."""
     init = compiler.compile_program([GUEST_INIT], compiler=target.compiler)
     given = {"/init": init, "/bin/busybox": busybox(target), **job.files}
-    texts = {"/job": job.settings(), **{name: text.encode() for name, text in job.texts.items()}}
+    texts = {"/job": job.settings()}
+    texts |= {name: text.encode(errors="surrogateescape") for name, text in job.texts.items()}
     found = {}
     for index, name in enumerate(sorted(given.keys() | texts.keys())):
         require_plain(name)
