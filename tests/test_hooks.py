@@ -5,6 +5,7 @@ import errno
 import hashlib
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -311,6 +312,30 @@ def test_prepare_leaves_the_source_alone(repository: Path, small_tree: Path) -> 
     made = prepare(small_tree)
     assert "stock_try_it" in (made.path / "mm/rmap.c").read_text()
     assert fingerprint(small_tree) == before
+
+
+@pytest.mark.parametrize("command", ["apply", "export"])
+def test_an_interrupt_leaves_all_or_nothing(
+    repository: Path, small_tree: Path, tmp_path: Path, command: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It comes with the first file: all of them are written before it ends the command."""
+    target = small_tree if command == "apply" else tmp_path / "out"
+    argv = [str(target)] if command == "apply" else [str(target), "--source", str(small_tree)]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    target.mkdir(exist_ok=True)
+    renamed, rename = [], Path.rename
+
+    def interrupted(path: Path, to: Path) -> Path:
+        if to.is_relative_to(target) and "/." not in str(to):
+            renamed.append(to)
+            signal.raise_signal(signal.SIGINT)
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    assert __main__.main([command, *argv]) == 130
+    assert len(renamed) >= 3
+    assert not [path for path in renamed if not path.exists()]
 
 
 def test_prepare_writes_only_what_differs(repository: Path, small_tree: Path) -> None:

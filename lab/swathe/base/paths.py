@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -58,6 +59,16 @@ def require_new(directory: Path) -> None:
 
 
 @contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait for the end of a block that must be done as a whole."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def new_directory(directory: Path) -> Iterator[Path]:
     """Fill a directory under a temporary name, then rename it; errors leave nothing behind.
 
@@ -73,8 +84,9 @@ def new_directory(directory: Path) -> Iterator[Path]:
         if not exists:
             made.rename(directory)
             return
-        for entry in made.iterdir():
-            entry.rename(directory / entry.name)
+        with uninterrupted():
+            for entry in list(made.iterdir()):
+                entry.rename(directory / entry.name)
 
 
 @contextlib.contextmanager

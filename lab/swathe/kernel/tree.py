@@ -13,7 +13,14 @@ from pathlib import Path
 
 from swathe.base import ui
 from swathe.base.errors import CheckFailed, UsageError
-from swathe.base.paths import BUILD, OVERLAY, locked, write_atomically, write_if_changed
+from swathe.base.paths import (
+    BUILD,
+    OVERLAY,
+    locked,
+    uninterrupted,
+    write_atomically,
+    write_if_changed,
+)
 from swathe.kernel import hooks, mutants
 from swathe.kernel.source import Source
 from swathe.kernel.version import Version
@@ -107,9 +114,10 @@ def install(tree: Path, files: dict[str, bytes]) -> None:
             new.parent.mkdir(parents=True, exist_ok=True)
             new.write_bytes(data)
             new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        for path in files:
-            (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            Path(stage, path).rename(tree / path)
+        with uninterrupted():
+            for path in files:
+                (tree / path).parent.mkdir(parents=True, exist_ok=True)
+                Path(stage, path).rename(tree / path)
 
 
 def walk(top: Path, below: str = "") -> Iterator[os.DirEntry[str]]:
