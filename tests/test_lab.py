@@ -318,6 +318,13 @@ def test_every_error_has_a_status() -> None:
     assert statuses == {"CheckFailed": 1, "UsageError": 2, "EnvironmentLacks": 3, "VmLost": 4}
 
 
+def test_an_interrupted_compiler_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), compiler.partial(tmp_path / "program") as unfinished:
+        unfinished.touch()
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_program_is_linked_with_its_own_files_and_the_shared_ones() -> None:
     names = ["memx.c", "memx_run.c", "other.c", "other_part.c", "util.c"]
     files = [Path(name) for name in names]

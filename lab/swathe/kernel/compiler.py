@@ -74,8 +74,11 @@ def partial(program: Path) -> Iterator[Path]:
     """Yield a temporary path to be renamed to program: others may compile it at the same time."""
     program.parent.mkdir(parents=True, exist_ok=True)
     unfinished = program.with_name(f"{program.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    yield unfinished
-    unfinished.rename(program)
+    try:
+        yield unfinished
+        unfinished.rename(program)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def plugin(directory: Path, api: int) -> Path:
