@@ -130,7 +130,7 @@ def threads() -> str:
 
 def command(grub: Path, disk: Path, packages: Path, home: Path) -> list[str]:
     """Return QEMU's command line; what the guest writes is dropped when QEMU ends."""
-    build.require_plain(grub, disk, packages, home)
+    build.require_usable(grub, disk, packages, home)
 
     def drive(name: str, path: Path) -> list[str]:
         return [

@@ -71,12 +71,12 @@ def out_directory(key: str, request: KernelRequest) -> Path:
 
 
 def make_command(tree_path: Path, out: Path, target: Arch) -> list[str]:
-    require_plain(tree_path, out)
+    require_usable(tree_path, out)
     jobs = parallel.processors()
     return ["make", "-C", str(tree_path), f"O={out}", f"-j{jobs}", *target.make]
 
 
-def require_plain(*paths: Path) -> None:
+def require_usable(*paths: Path) -> None:
     """Raise if make or QEMU would take a path apart."""
     odd = [path for path in paths if re.search(r"[\s:,]", str(path))]
     if odd:
