@@ -8,11 +8,11 @@ import pytest
 
 from swathe import __main__
 from swathe.base.verdicts import Verdict
-from swathe.check import field_program, field_trials
+from swathe.check import field_trials
 from swathe.check.field_trials import Trial
 from swathe.guest import initramfs, runnable, session
 from swathe.guest.sections import Section
-from swathe.kernel import arch, mutants
+from swathe.kernel import arch, field_program, mutants
 
 QUIET = "verdict: nothing was wrong"
 WRONG = "verdict: WRONG (walk): the canary was changed"

@@ -17,9 +17,8 @@ from conftest import until
 
 from swathe import __main__
 from swathe.base.paths import BUILD
-from swathe.check import field_program
 from swathe.guest import runnable
-from swathe.kernel import arch
+from swathe.kernel import arch, field_program
 from swathe.measure import field_blocks
 from swathe.measure.field_blocks import COUNTS, TIMES
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from swathe.base import parallel, ui
 from swathe.base.errors import SwatheError
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import field_program
 from swathe.guest import initramfs, session, vm
 from swathe.guest.sections import Section
-from swathe.kernel import build
+from swathe.kernel import build, field_program
 from swathe.measure import field_blocks
 from swathe.measure.field_blocks import (
     CHANGE,

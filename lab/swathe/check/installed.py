@@ -15,9 +15,9 @@ from swathe.base import process, release, results, ui
 from swathe.base.errors import UsageError, VmLost
 from swathe.base.paths import BUILD, scratch
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import field_program
 from swathe.guest import debian_system, serial, vm
 from swathe.guest.serial import Answer, SerialConsole
+from swathe.kernel import field_program
 from swathe.kernel.arch import X86_64
 
 PART = "deb"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from swathe.base import table, ui
 from swathe.base.errors import UsageError
-from swathe.check import field_program
+from swathe.kernel import field_program
 from swathe.kernel.arch import ARCHES
 from swathe.measure import field_blocks, field_tables
 
