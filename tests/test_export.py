@@ -143,13 +143,42 @@ ORIGIN = PatchOrigin(
 )
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("1\n", "1\n2\n3\n", "1 file changed, 2 insertions(+)"),
+        ("1\n2\n", "1\n", "1 file changed, 1 deletion(-)"),
+        ("1\n2\n", "3\n", "1 file changed, 1 insertion(+), 2 deletions(-)"),
+    ],
+)
+def test_changes_are_counted_as_git_does(
+    before: str, after: str, said: str, tmp_path: Path
+) -> None:
+    assert patches.summary([patches.of_file(FileChange("a", before, after))]) == said
+    for name, text in (("a", before), ("b", after)):
+        (tmp_path / name).write_text(text)
+    argv: list[str | Path] = [
+        "git",
+        "diff",
+        "--no-index",
+        "--shortstat",
+        tmp_path / "a",
+        tmp_path / "b",
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == said
+
+
 def test_a_mail_is_the_same_whenever_it_is_written() -> None:
     patch = Patch("x", "mm: x", "Because.", (FileChange("a", "1\n2\n", "1\n3\n"),))
     mail = patches.mail(patch, ORIGIN, 3, 12)
     assert "From: A B <a@b.invalid>\nDate: Sat, 02 Jan 2027 00:00:03 +0000\n" in mail
     assert "Subject: [PATCH 03/12] mm: x\n" in mail
     assert "Because.\n\nFrom Swathe 1.2 (git 123), for Linux 6.12.117.\n" in mail
-    assert "Signed-off-by: A B <a@b.invalid>\n---\n 1 file changed, 1 insertions(+)" in mail
+    assert (
+        "Signed-off-by: A B <a@b.invalid>\n---\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
+        in mail
+    )
     assert "base-commit" not in mail
     assert "base-commit: v6.12.117\n-- \nswathe 1.2\n" in patches.mail(patch, ORIGIN, 1, 12)
 
@@ -201,7 +230,7 @@ def on_older(where: Path) -> Test:
         ("int above_8;\n", "long above_8;\n", "", "mm/rmap.c (1)"),
         (
             "int flags)\n{\n\tshould", "long flags)\n{\n\tshould",
-            "it rejects 1 hunks of mm/rmap.c; a patch for that release: ./swathe export DIR --s",
+            "it rejects 1 hunk of mm/rmap.c; a patch for that release: ./swathe export DIR --s",
             "mm/rmap.c (1)",
         ),
     ],
@@ -250,7 +279,7 @@ def test_differences_are_named(tmp_path: Path) -> None:
     assert exported.difference(tmp_path / "one", tmp_path / "two") == "same differs"
     (tmp_path / "two" / "more").write_text("y")
     said = exported.difference(tmp_path / "one", tmp_path / "two")
-    assert said == "more differs, and 1 other files"
+    assert said == "more differs, and 1 other file"
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_a_miss_is_named_and_writes_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("fires = 1", "fires = 2", "it changes 1 places in try_it instead of 2"),
+        ("fires = 1", "fires = 2", "it changes 1 place in try_it instead of 2"),
         ("added = 1", "added = 2", "instead of 2 and 1"),
         ('functions = ["try_it"]', 'functions = ["other"]', "it changes try_it, not only other"),
     ],

@@ -105,7 +105,7 @@ NO_MOUNT = 'echo "setup /mnt: Structure needs cleaning" >"$verdict"'
 
 def test_a_good_cut(cut: Callable[[str, str, str], Test]) -> None:
     test = cut(WRITE, GOOD, "true")
-    assert (test.verdict, test.detail) == (Verdict.PASSED, "1 syncs kept, 8 entries evicted")
+    assert (test.verdict, test.detail) == (Verdict.PASSED, "1 sync kept, 8 entries evicted")
 
 
 @pytest.mark.parametrize(

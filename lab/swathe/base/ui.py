@@ -25,6 +25,11 @@ def note(text: str) -> None:
     err.print(text, markup=False, soft_wrap=True)
 
 
+def plural(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: "1 file", "2 files"."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
 def remark(text: str) -> None:
     """Print a line of minor interest: a command, a log's path."""
     err.print(text, style="dim", markup=False, soft_wrap=True)

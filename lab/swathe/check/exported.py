@@ -99,7 +99,8 @@ def difference(one: Path, other: Path) -> str:
     odd = sorted(path for path in here.keys() | there.keys() if here.get(path) != there.get(path))
     if not odd:
         return ""
-    return f"{odd[0]} differs" + (f", and {len(odd) - 1} other files" if odd[1:] else "")
+    more = f", and {ui.plural(len(odd) - 1, 'other file')}" if odd[1:] else ""
+    return f"{odd[0]} differs{more}"
 
 
 def copy(found: Source, wanted: tree.Plan, target: Path) -> Path:
@@ -190,7 +191,7 @@ def on_release(other: Source, stage: Path, made: MadeExport) -> tuple[PatchFit, 
     fit = patch(where, made.flat)
     for path, number in fit.rejected.items():
         return fit, (
-            f"it rejects {number} hunks of {path}; a patch for that release: "
+            f"it rejects {ui.plural(number, 'hunk')} of {path}; a patch for that release: "
             f"./swathe export DIR --source {other.tree}"
         )
     return fit, misplaced(other, stage, where)

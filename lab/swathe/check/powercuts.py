@@ -131,7 +131,8 @@ def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:
         problem = problem or check_disk(machine, program, told) or repair(disk)
     if problem:
         return Test(cut.name, Verdict.FAILED, problem)
-    detail = f"{len(told.synced)} syncs kept, {told.evicted} entries evicted"
+    kept = ui.plural(len(told.synced), "sync")
+    detail = f"{kept} kept, {ui.plural(told.evicted, 'entry', 'entries')} evicted"
     return Test(cut.name, Verdict.PASSED, detail)
 
 

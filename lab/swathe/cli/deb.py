@@ -30,7 +30,8 @@ The image is not signed: a machine with Secure Boot will refuse to start it. Bui
 --sign KEY CERT, with a certificate that the machine's firmware or shim knows."""
 SIGNED = """\
 The image is signed. Secure Boot starts it on machines that know the certificate; for shim:
-    sudo mokutil --import CERT.der      then restart, and confirm in the firmware's menu"""
+    openssl x509 -in CERT.pem -outform DER -out CERT.der
+    sudo mokutil --import CERT.der      then restart, and enrol the key in shim's menu"""
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from swathe.base import process, reading
+from swathe.base import process, reading, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
 from swathe.kernel import anchors, changes
@@ -169,12 +169,12 @@ def misfit(hook: Hook, before: str, after: str) -> str:
     got = changes.compare(before, after)
     where = ", ".join(hook.functions)
     if got.places != hook.fires:
-        return f"it changes {got.places} places in {where} instead of {hook.fires}"
+        return f"it changes {ui.plural(got.places, 'place')} in {where} instead of {hook.fires}"
     if got.repeats(before):
         return f"{where} already contains the lines that it adds: it was applied before"
     if (got.added, got.removed) != (hook.added, hook.removed):
         return (
-            f"it adds {got.added} and removes {got.removed} lines "
+            f"it adds {got.added} and removes {ui.plural(got.removed, 'line')} "
             f"instead of {hook.added} and {hook.removed}"
         )
     outside = got.outside(hook.functions)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import parallel
+from swathe.base import parallel, ui
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.paths import BUILD
 from swathe.kernel.start_config import is_set
@@ -33,9 +33,10 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
+        processors = ui.plural(parallel.processors(), "otherwise idle processor")
         return (
-            f"about {self.objects} files to compile, {self.minutes} minutes on "
-            f"{parallel.processors()} processors that do nothing else, "
+            f"about {self.objects} files to compile, {ui.plural(self.minutes, 'minute')} on "
+            f"{processors}, "
             f"{gigabytes(self.size)} below {BUILD}"
         )
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from swathe.base import ui
 from swathe.base.release import Release
 from swathe.kernel import changes
 
@@ -77,9 +78,14 @@ def count(diff: str, mark: str) -> int:
 
 
 def summary(diffs: Sequence[str]) -> str:
+    """Return what git says about these diffs."""
     added, removed = (sum(count(diff, mark) for diff in diffs) for mark in "+-")
-    files = "1 file" if len(diffs) == 1 else f"{len(diffs)} files"
-    return f"{files} changed, {added} insertions(+), {removed} deletions(-)"
+    parts = [f"{ui.plural(len(diffs), 'file')} changed"]
+    if added or not removed:
+        parts.append(ui.plural(added, "insertion(+)", "insertions(+)"))
+    if removed or not added:
+        parts.append(ui.plural(removed, "deletion(-)", "deletions(-)"))
+    return ", ".join(parts)
 
 
 def date(release: Release, number: int) -> str:

@@ -229,7 +229,7 @@ def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepare
         written = write(tree, wanted.all)
     if written:
         shown = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
-        ui.note(f"{len(written)} files of the tree updated: {shown}")
+        ui.note(f"{ui.plural(len(written), 'file')} of the tree updated: {shown}")
     digest = hashlib.sha256(state.encode())
     for path in sorted(path for path in managed if not path.startswith(NOT_COMPILED)):
         digest.update(path.encode() + b"\0" + wanted.all[path])

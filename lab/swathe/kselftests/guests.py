@@ -195,7 +195,9 @@ def switches(off: Transcript, on: Transcript, whole: bool = True) -> list[Test]:
         runs = counters(heard).get("evict_runs", -1)
         right = right and (runs == 0 if zero else runs >= whole)
         verdict = Verdict.PASSED if right else Verdict.FAILED
-        found.append(Test(f"{PART}: swathe was {name}", verdict, f"masks {masks}, {runs} runs"))
+        found.append(
+            Test(f"{PART}: swathe was {name}", verdict, f"masks {masks}, evict_runs {runs}")
+        )
     return found
 
 
