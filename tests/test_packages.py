@@ -130,15 +130,15 @@ def test_names_that_are_refused(
 def test_the_machines_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_config, "BOOT", tmp_path)
     with pytest.raises(EnvironmentLacks, match="name a configuration with --config FILE, or one"):
-        start_config.early("", "x86_64")
+        start_config.local_start("", "x86_64")
     (tmp_path / f"config-{os.uname().release}").write_text(WHOLE)
-    found = start_config.early("", "x86_64")
+    found = start_config.local_start("", "x86_64")
     assert found is not None
     assert (found.name, found.version) == ("machine", "6.12.117")
 
 
 def test_a_compressed_file(file: Callable[[str | bytes], str]) -> None:
-    found = start_config.early(file(gzip.compress(WHOLE.encode())), "x86_64")
+    found = start_config.local_start(file(gzip.compress(WHOLE.encode())), "x86_64")
     assert found is not None
     assert found.text == WHOLE
     assert found.name.startswith("my-")

@@ -53,7 +53,7 @@ def test_what_is_found(sources: Path) -> None:
     add(sources, "linux-7.3.4", 7, 3, 4)
     add(sources / "tarball-1", "linux-6.12.94", 6, 12, 94)
     (sources / "release-6.12.95").mkdir()
-    found = {item.tree.relative_to(sources).as_posix() for item in releases.found()}
+    found = {item.tree.relative_to(sources).as_posix() for item in releases.available()}
     assert found == {"linux-6.12.117", "release-6.12.94", "tarball-1/linux-6.12.94"}
 
 
@@ -120,7 +120,7 @@ def test_fetching_gets_what_hooks_need(
     assert {path.name for path in sources.iterdir()} == {
         "linux-6.12.117", "release-6.12.107", "release-6.12.118",
     }  # fmt: skip
-    (item,) = [item for item in releases.found() if item.version.patch == 107]
+    (item,) = [item for item in releases.available() if item.version.patch == 107]
     assert releases.origin(item) == "6.12.107-1 (trixie, trixie-security)"
     assert (item.tree / "mm/rmap.c").is_file()
     assert not (item.tree / "net").exists()

@@ -61,7 +61,7 @@ class Crew(Generic[T]):
             self.failures.append(error)
             self.stop.set()
 
-    def attend(self, pool: ThreadPoolExecutor) -> None:
+    def run_tasks(self, pool: ThreadPoolExecutor) -> None:
         """Start tasks until all are done or one has failed."""
         while (self.running or self.waiting) and not self.stop.is_set():
             self.start(pool)
@@ -69,10 +69,10 @@ class Crew(Generic[T]):
             for future in done:
                 del self.running[future]
 
-    def go(self) -> list[T]:
+    def run(self) -> list[T]:
         with ThreadPoolExecutor(max_workers=self.limit) as pool:
             try:
-                self.attend(pool)
+                self.run_tasks(pool)
             finally:  # the pool joins its threads also after an exception
                 self.stop.set()
         if self.failures:
@@ -91,7 +91,7 @@ def available_memory() -> int:
 def run(tasks: Sequence[Task[T]], limit: int) -> list[T]:
     """Run the tasks, the longest first, and return the results in the order of the tasks."""
     order = sorted(enumerate(tasks), key=lambda entry: -entry[1].cost)
-    return Crew(limit, available_memory(), order).go()
+    return Crew(limit, available_memory(), order).run()
 
 
 def each(work: Callable[[A], T], items: Iterable[A], memory: int = 0) -> list[T]:

@@ -83,7 +83,7 @@ def compare(entry: ComparedEntry, tree: Path, ours: Options, theirs: Options) ->
     wrong = [
         f"{name} is {mine} here and {distros} there" for name, (distros, mine) in other.items()
     ]
-    wrong += idle(entry.patterns, found)
+    wrong += unused_exemptions(entry.patterns, found)
     return Findings(len(names), len(found) - len(other), tuple(wrong))
 
 
@@ -91,7 +91,7 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def idle(patterns: Iterable[str], found: Iterable[str]) -> list[str]:
+def unused_exemptions(patterns: Iterable[str], found: Iterable[str]) -> list[str]:
     """Exemptions that exempt nothing are mistakes, or have become so."""
     return [
         f"{pattern} is exempt, but has the same value"

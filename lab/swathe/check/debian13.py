@@ -48,7 +48,7 @@ def attempts(machine: DebianRoot) -> Iterator[Test]:
     steps: tuple[tuple[str, Callable[[DebianRoot], None]], ...] = (
         ("the launcher installs what it needs", launch),
         ("lab and hooks pass", test),
-        ("the hooks fit its Linux, with the same result as here", apply),
+        ("the hooks fit its Linux, with the same result as here", apply_hooks),
         ("its compiler compiles mm/ without a warning that is ours", compile_mm),
     )
     for name, step in steps:
@@ -75,7 +75,7 @@ def test(machine: DebianRoot) -> None:
         raise CheckFailed(f"{shown}; see {LOG}")
 
 
-def apply(machine: DebianRoot) -> None:
+def apply_hooks(machine: DebianRoot) -> None:
     """Apply Swathe to the release's own source; this machine's spatch must get the same files."""
     machine.install([LINUX.name])
     machine.must(["tar", "-x", "-f", str(TARBALL), "-C", str(LINUX.parent)])

@@ -57,7 +57,7 @@ def run(request: ReleasesRequest) -> list[Test]:
     if request.fetch:
         tests += fetched()
     rows = []
-    for item in releases.found():
+    for item in releases.available():
         row, test = try_hooks(item)
         rows.append(row)
         tests.append(test)

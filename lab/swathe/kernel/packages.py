@@ -83,7 +83,7 @@ def make(request: PackagesRequest) -> Packages:
     """Build the packages, unless they are up to date."""
     arch = request.kernel.arch
     require_writable(request.out)
-    start = start_config.early(request.given, arch)
+    start = start_config.local_start(request.given, arch)
     if request.signer:
         require_signer(request.signer, arch)
     apt.need([*PACKAGES, *request.kernel.target.packages])

@@ -49,7 +49,7 @@ def complete(tree: Path) -> bool:
     return all((tree / part).exists() for part in parts())
 
 
-def found() -> list[Source]:
+def available() -> list[Source]:
     """Return the sources in build/src that hooks are for; a whole tree replaces a partial one."""
     whole = [version_of(tree, True) for tree in source.SOURCES.glob("linux-*")]
     known = {item.version for item in whole}
@@ -89,7 +89,7 @@ def offers(listed: dict[str, list[str]]) -> dict[Version, Offer]:
 def fetch_missing() -> Iterator[tuple[Version, str]]:
     """Fetch all releases that are not in build/src; return those that no archive has, and why."""
     with locked("source"), scratch("releases") as directory:
-        there = {item.version for item in found()}
+        there = {item.version for item in available()}
         own = apt.private(SUITES, directory / "apt")
         # A suite that cannot be read would look as if it had no releases any more.
         if not own.run("apt-get", "update", "--error-on=any").ok:

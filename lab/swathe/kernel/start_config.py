@@ -107,7 +107,7 @@ def directory_name(path: Path) -> str:
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', path.stem).strip('-.') or 'file'}-{digest}"
 
 
-def early(given: str, arch: str) -> Start | None:
+def local_start(given: str, arch: str) -> Start | None:
     """Return the configuration if it is on this machine; Debian's needs the kernel's version."""
     if given in DEBIAN:
         wanted = DEBIAN[given][1]
