@@ -162,17 +162,33 @@ def attempt(trial: InstallTrial, work: Callable[[], None]) -> list[Test]:
 
 def story(trial: InstallTrial, built: InstalledPackages) -> None:
     """Install, start, look, measure, go back, remove, start again."""
-    mine, quoted = built.release, re.escape(built.release)
+    debian = install(trial, built)
+    look(trial, built)
+    measure(trial)
+    menu = "grub-reboot 'Advanced options for Debian GNU/Linux>"
+    trial.run(f"{menu}Debian GNU/Linux, with Linux {debian}'", name="Debian's kernel is chosen")
+    remove(trial, built, debian)
+    trial.restart("Debian's kernel, after the packages are gone")
+    trial.run("uname -r", f"^{re.escape(debian)}$", "Debian's kernel starts without a choice")
+
+
+def install(trial: InstallTrial, built: InstalledPackages) -> str:
+    """Install the packages in Debian's kernel; return its release."""
     trial.start("Debian's kernel; the packages are installed")
     debian = trial.run("uname -r", r"^6\S+deb13\S*$", "Debian's kernel runs").output.strip()
     trial.run("update-grub")
     trial.run(MOUNT)
     files = " ".join(f"{PAYLOAD}/{path.name}" for path in built.files)
+    quoted = re.escape(built.release)
     trial.run(f"dpkg -i {files}", f"Setting up linux-image-{quoted}", "dpkg installs")
-    trial.run(f"ls /boot/*{mine}", f"initrd.img-{quoted}", "an initramfs was made")
+    trial.run(f"ls /boot/*{built.release}", f"initrd.img-{quoted}", "an initramfs was made")
+    return debian
 
+
+def look(trial: InstallTrial, built: InstalledPackages) -> None:
+    """Start the kernel with Swathe, and look whether all is as it must be."""
     trial.restart("The kernel with Swathe, which GRUB starts as the newest")
-    trial.run("uname -r", f"^{quoted}$", "the kernel with Swathe runs")
+    trial.run("uname -r", f"^{re.escape(built.release)}$", "the kernel with Swathe runs")
     trial.run("grep UNMAP /boot/config-$(uname -r)", "CONFIG_UNMAP=y", "it is configured")
     trial.run("grep -c '=[ym]' /boot/config-$(uname -r)", r"^\d+$", "its configuration is there")
     trial.run(f"cat {SWITCH}", r"^0x[0-9a-f]*[1-9a-f][0-9a-f]*$", "the switch is there and on")
@@ -181,19 +197,17 @@ def story(trial: InstallTrial, built: InstalledPackages) -> None:
     trial.run("cat /proc/sys/kernel/tainted", "^0$", "nothing taints the kernel")
     trial.run(f"echo 0 >{SWITCH} && cat {SWITCH}", r"^0x0+$", "the switch goes off")
     trial.run(f"echo y >{SWITCH} && cat {SWITCH}", "[1-9a-f]$", "the switch goes on")
-    measure(trial)
-    menu = "grub-reboot 'Advanced options for Debian GNU/Linux>"
-    trial.run(f"{menu}Debian GNU/Linux, with Linux {debian}'", name="Debian's kernel is chosen")
 
+
+def remove(trial: InstallTrial, built: InstalledPackages, debian: str) -> None:
+    """Go back to Debian's kernel, and remove the packages."""
     trial.restart("Debian's kernel again; the packages are removed")
     trial.run("uname -r", f"^{re.escape(debian)}$", "the machine boots back")
     trial.run(f"ls {SWITCH} 2>&1 || true", "No such file", "Debian's kernel has no switch")
     trial.run(f"dpkg --purge {built.names}", "Purging|Removing", "dpkg removes")
-    trial.run(f"find / -xdev -name '*{mine}*'", "^$", "no file is left")
-    trial.run(f"grep -c {mine} /boot/grub/grub.cfg || true", "^0$", "GRUB's menu forgot it")
-
-    trial.restart("Debian's kernel, after the packages are gone")
-    trial.run("uname -r", f"^{re.escape(debian)}$", "Debian's kernel starts without a choice")
+    trial.run(f"find / -xdev -name '*{built.release}*'", "^$", "no file is left")
+    forgot = f"grep -c {built.release} /boot/grub/grub.cfg || true"
+    trial.run(forgot, "^0$", "GRUB's menu forgot it")
 
 
 def measure(trial: InstallTrial) -> None:

@@ -152,20 +152,12 @@ def draw_lines(what: Lines, theme: Theme) -> Figure:
 
 
 def set_axes(axes: Axes, what: Lines) -> None:
-    """Plain numbers on every axis; a logarithmic one is never narrower than a factor of four."""
+    """Plain numbers on every axis."""
     plain = FuncFormatter(
         lambda number, _: f"{number:,.4g}" if number < 10_000 else f"{number:,.0f}"
     )
     if what.log:
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        values = [y for curve in what.curves for _, y in curve.points if y > 0]
-        low, high = min(values) / 1.15, max(values) * 1.15
-        while high / low < 4:
-            low, high = low / 1.1, high * 1.1
-        axes.set_ylim(low, high)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_minor_locator(NullLocator())
+        set_logarithmic_axes(axes, what)
     else:
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -177,6 +169,19 @@ def set_axes(axes: Axes, what: Lines) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.xaxis.set_major_formatter(plain)
+
+
+def set_logarithmic_axes(axes: Axes, what: Lines) -> None:
+    """The axis of values is never narrower than a factor of four."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    values = [y for curve in what.curves for _, y in curve.points if y > 0]
+    low, high = min(values) / 1.15, max(values) * 1.15
+    while high / low < 4:
+        low, high = low / 1.1, high * 1.1
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def draw_stack(what: Stack, theme: Theme) -> Figure:
