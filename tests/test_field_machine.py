@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from swathe.base.paths import BUILD
-from swathe.check import field_program
-from swathe.kernel import arch
+from swathe.kernel import arch, field_program
 
 SYSFS = BUILD / "unmap-refuses"
 SWITCH = SYSFS / "enabled"
