@@ -180,7 +180,7 @@ def told(broken: str = "") -> tuple[InstallTrial, list[str]]:
     trial = InstallTrial(guest)  # type: ignore[arg-type]
     files = (Path(f"linux-image-{RELEASE}_1_amd64.deb"), Path(f"linux-headers-{RELEASE}_1.deb"))
     built = InstalledPackages(RELEASE, files)
-    lost = installed.attempt(trial, lambda: installed.story(trial, built))
+    lost = installed.attempt(trial, built)
     failed = [test for test in trial.tests + lost if test.verdict is Verdict.FAILED]
     return trial, [test.name.removeprefix("deb: ") for test in failed]
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run other programs: arguments are a list, every call is echoed and logged."""
 
+import contextlib
 import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -50,6 +51,19 @@ def missing(program: str) -> EnvironmentLacks:
     )
 
 
+@contextlib.contextmanager
+def told(program: str) -> Iterator[None]:
+    """Turn what can go wrong with a program into the lab's errors."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if error.filename != program:  # the directory
+            raise
+        raise missing(program) from error
+    except subprocess.TimeoutExpired as error:
+        raise CheckFailed(f"{program} did not end within {error.timeout:.0f} s") from error
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -65,23 +79,12 @@ def run(
     """
     if not quiet:
         echo(argv)
-    try:
+    errors = subprocess.PIPE if stdout else subprocess.STDOUT
+    with told(argv[0]):
         done = subprocess.run(
-            argv,
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=stdout or subprocess.PIPE,
-            stderr=subprocess.PIPE if stdout else subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
-        )
-    except FileNotFoundError as error:
-        if error.filename != argv[0]:  # the directory
-            raise
-        raise missing(argv[0]) from error
-    except subprocess.TimeoutExpired as error:
-        raise CheckFailed(f"{argv[0]} did not end within {timeout:.0f} s") from error
+            argv, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+            stdout=stdout or subprocess.PIPE, stderr=errors, timeout=timeout, check=False,
+        )  # fmt: skip
     output = done.stderr if stdout else done.stdout
     return Done(done.returncode, output.decode(errors="replace"))
 

@@ -7,7 +7,6 @@ Debian's own kernel before and after; dpkg and update-grub run in the guest.
 
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,7 +129,7 @@ def run(request: InstallRequest) -> list[Test]:
         log = home / "qemu.log"
         with vm.running(argv, log) as child:
             trial = InstallTrial(serial.connect(home / "line", child, log))
-            lost = attempt(trial, lambda: story(trial, built))
+            lost = attempt(trial, built)
     path = record(built, trial, request.keep)
     ui.note(f"transcript: {path}")
     return trial.tests + lost
@@ -148,10 +147,10 @@ def pack(built: InstalledPackages, home: Path) -> Path:
     return home / "packages.img"
 
 
-def attempt(trial: InstallTrial, work: Callable[[], None]) -> list[Test]:
-    """Run the work; a guest that is lost is a failed test, and its console is kept."""
+def attempt(trial: InstallTrial, built: InstalledPackages) -> list[Test]:
+    """Do all of it; a guest that is lost is a failed test, and its console is kept."""
     try:
-        work()
+        story(trial, built)
     except VmLost as error:
         log = BUILD / "log" / f"{results.stamped(PART)}.console.log"
         log.parent.mkdir(parents=True, exist_ok=True)

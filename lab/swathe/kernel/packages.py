@@ -66,7 +66,7 @@ class PackagesRequest:
 
 @dataclass(frozen=True)
 class Packages:
-    """Finished packages; release is what uname -r prints."""
+    """The packages of one build, planned or finished; release is what uname -r prints."""
 
     release: str
     version: str
