@@ -72,4 +72,15 @@ def test_last_line() -> None:
 def test_what_does_not_hold_is_the_reason() -> None:
     text = "1..2\n# a.c:5: turns is 1 instead of 2\n# a.c:9: later\nnot ok 1 a\nnot ok 2 b\n"
     details = [test.detail for test in tap.parse(text, "guest")]
-    assert details == ["a.c:5: turns is 1 instead of 2", ""]
+    assert details == ["a.c:5: turns is 1 instead of 2; a.c:9: later", ""]
+
+
+def test_a_failed_condition_comes_before_remarks() -> None:
+    """The kernel's harness prints remarks (TH_LOG) and failed conditions in the same form."""
+    remarks = "".join(f"# k.c:{line}:t:remark {line}\n" for line in range(1, 7))
+    failed = "# k.c:9:t:Expected 2 (2) > self->on (3)\n"
+    (test,) = tap.parse(f"1..1\n{remarks}{failed}not ok 1 t\n", "x")
+    assert test.detail.split("; ") == [
+        "k.c:9:t:Expected 2 (2) > self->on (3)",
+        *(f"k.c:{line}:t:remark {line}" for line in range(1, 5)),
+    ]

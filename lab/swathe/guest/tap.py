@@ -14,9 +14,18 @@ from swathe.base.verdicts import Test, Verdict
 
 LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok (?P<number>\d+)(?P<rest>.*)$")
 PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?: *# *SKIP *(?P<skip>.*))?$")
-# The failed condition, which a test prints before its result.
-REASON = re.compile(r"^# (\S+\.c:\d+:.*)$")
+# What a test prints before its result: the failed conditions and its own remarks.
+REMARK = re.compile(r"^# (\S+\.c:\d+:.*)$")
+FAILED_CONDITION = re.compile(r":Expected ")
+MOST_REMARKS = 4
 BAIL = re.compile(r"^Bail out!\s*(.*)$")
+
+
+def reason_of(remarks: list[str]) -> str:
+    """Return the first failed condition, then what the test said besides."""
+    failed = [remark for remark in remarks if FAILED_CONDITION.search(remark)][:1]
+    said = [remark for remark in remarks if not FAILED_CONDITION.search(remark)]
+    return "; ".join(failed + said[:MOST_REMARKS])
 
 
 @dataclass
@@ -53,7 +62,7 @@ class TapReader:
         self.levels = [Level(0)]
         self.tests: list[Test] = []
         self.skip_all: str | None = None
-        self.reason = ""
+        self.remarks: list[str] = []
 
     def fail(self, name: str, detail: str) -> None:
         self.tests.append(Test(f"{self.prefix}: {name}", Verdict.FAILED, detail))
@@ -80,11 +89,11 @@ class TapReader:
         verdict = verdict_of(bool(match["not"]), directive)
         full = f"{self.prefix}: {name or match['number']}"
         if not children:
-            reason = self.reason if verdict is Verdict.FAILED else ""
+            reason = reason_of(self.remarks) if verdict is Verdict.FAILED else ""
             self.tests.append(Test(full, verdict, directive or reason))
         elif verdict is Verdict.FAILED and self.failed() == children[0].failed_before:
             self.tests.append(Test(full, verdict, "the suite failed, but none of its tests did"))
-        self.reason = ""
+        self.remarks = []
 
     def failed(self) -> int:
         return sum(test.verdict is Verdict.FAILED for test in self.tests)
@@ -99,8 +108,8 @@ class TapReader:
             self.result(match)
         elif match := BAIL.match(line):
             self.fail("bail out", match[1])
-        elif match := REASON.match(line):
-            self.reason = self.reason or match[1]
+        elif match := REMARK.match(line):
+            self.remarks.append(match[1])
 
     def end(self) -> list[Test]:
         while self.levels:
