@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -436,6 +437,17 @@ FIXTURE(throttled) {
 	struct latency *on, *off;	/* @off: before and after */
 };
 
+/*
+ * PREEMPT_RT: a task is throttled with any spinlock held, of stock kernels, too, so that others
+ * wait for it with the switch off, as well.
+ */
+static bool spinlocks_sleep(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
+}
+
 /* With the policy "eager" the throttled task must come to reclaim: it gets more time. */
 FIXTURE_VARIANT(throttled) {
 	const char *policy, *quota;
@@ -452,6 +464,8 @@ FIXTURE_SETUP(throttled)
 		SKIP(return, "%s", missing);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
+	if (spinlocks_sleep())
+		SKIP(return, "any spinlock can be held while throttled: PREEMPT_RT");
 	if (!groups_make("+cpu +memory"))
 		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
 	ASSERT_TRUE(group_make("/victim"));
