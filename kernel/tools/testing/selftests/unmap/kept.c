@@ -438,8 +438,8 @@ FIXTURE(throttled) {
 };
 
 /*
- * PREEMPT_RT: a task is throttled with any spinlock held, of stock kernels, too, so that others
- * wait for it with the switch off, as well.
+ * PREEMPT_RT: preemption stays enabled with another process's mmap lock held, so that cpu.max
+ * can stop the holder.  Documentation/mm/unmap.rst names this as a limit.
  */
 static bool spinlocks_sleep(void)
 {
@@ -465,7 +465,7 @@ FIXTURE_SETUP(throttled)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
 	if (spinlocks_sleep())
-		SKIP(return, "any spinlock can be held while throttled: PREEMPT_RT");
+		SKIP(return, "PREEMPT_RT: the holder of an mmap lock can be throttled");
 	if (!groups_make("+cpu +memory"))
 		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
 	ASSERT_TRUE(group_make("/victim"));
