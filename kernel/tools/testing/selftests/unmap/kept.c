@@ -35,7 +35,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -437,17 +436,6 @@ FIXTURE(throttled) {
 	struct latency *on, *off;	/* @off: before and after */
 };
 
-/*
- * PREEMPT_RT: preemption stays enabled with another process's mmap lock held, so that cpu.max
- * can stop the holder.  Documentation/mm/unmap.rst names this as a limit.
- */
-static bool spinlocks_sleep(void)
-{
-	struct utsname name;
-
-	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
-}
-
 /* With the policy "eager" the throttled task must come to reclaim: it gets more time. */
 FIXTURE_VARIANT(throttled) {
 	const char *policy, *quota;
@@ -464,8 +452,6 @@ FIXTURE_SETUP(throttled)
 		SKIP(return, "%s", missing);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
-	if (spinlocks_sleep())
-		SKIP(return, "PREEMPT_RT: the holder of an mmap lock can be throttled");
 	if (!groups_make("+cpu +memory"))
 		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
 	ASSERT_TRUE(group_make("/victim"));
