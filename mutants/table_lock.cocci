@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-expression mm;
 identifier taken;
 @@
 batch_lock_mmap(...)
 {
-  ...
+  *taken = false;
 + if (unmap_mutated(TABLE_LOCK))
 +	return true;
-  *taken = mmap_read_trylock(mm);
   ...
 }

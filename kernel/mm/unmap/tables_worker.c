@@ -7,9 +7,14 @@
  * other processes, and those whose mmap lock the task could not get: the reclaiming task may
  * get little CPU time, and must not delay the processes whose memory it reclaims.
  *
- * The workqueue has no rescuer (WQ_MEM_RECLAIM), because no task waits for the worker.  It
+ * Its workqueue has no rescuer (WQ_MEM_RECLAIM), because no task waits for that worker.  It
  * is not freezable, because what the worker does is invisible to user space.
+ *
+ * On PREEMPT_RT, workers of a second workqueue sweep for reclaiming tasks, which may not take
+ * the mmap lock of another process there (unmap_may_lock()).  The task waits, so that this
+ * workqueue has a rescuer.
  */
+#include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
@@ -128,6 +133,47 @@ void unmap_worker_wake(void)
 	if (unmap_policy_eager())
 		unmap_worker_policy_changed();
 }
+
+/* Only on PREEMPT_RT. */
+static struct workqueue_struct *sweepers;
+
+/* A sweep that a worker does for a task that waits for it. */
+struct sweep_work {
+	struct work_struct work;
+	struct kept *record;
+	unsigned long age;
+	enum table_by by;
+	unsigned int freed;
+};
+
+static void sweep_work_run(struct work_struct *work)
+{
+	struct sweep_work *e = container_of(work, struct sweep_work, work);
+
+	e->freed = unmap_kept_sweep(e->record, e->age, e->by);
+}
+
+unsigned int unmap_worker_sweep(struct kept *record, unsigned long age, enum table_by by)
+{
+	struct sweep_work e = { .record = record, .age = age, .by = by };
+
+	if (!sweepers)
+		return 0;
+	INIT_WORK_ONSTACK(&e.work, sweep_work_run);
+	queue_work(sweepers, &e.work);
+	flush_work(&e.work);
+	destroy_work_on_stack(&e.work);
+	return e.freed;
+}
+
+static int __init unmap_sweepers_init(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		return 0;
+	sweepers = alloc_workqueue("unmap", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return sweepers ? 0 : -ENOMEM;
+}
+core_initcall(unmap_sweepers_init);
 
 /**
  * unmap_sweep_own - free the empty tables of this process that were recorded
