@@ -195,7 +195,7 @@ int start_apart(bool (*job)(struct scene *scene), struct scene *scene)
 bool kernel_is_calm(int log)
 {
 	usleep(1000);
-	return !kmsg_has(log, "BUG: ");
+	return !kmsg_has_bug(log);
 }
 
 bool apart(bool (*job)(struct scene *scene), struct scene *scene)

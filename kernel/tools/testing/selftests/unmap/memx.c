@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	good = options.only_proc >= 0 ? run_one() : run_all();
 	folio_size_restore();
 	cgroup_leave();
-	if (good && kmsg >= 0 && kmsg_has(kmsg, "BUG:")) {
+	if (good && kmsg >= 0 && kmsg_has_bug(kmsg)) {
 		printf("# the kernel's log has a BUG line\n");
 		good = false;
 	}

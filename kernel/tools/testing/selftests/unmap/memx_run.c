@@ -316,7 +316,7 @@ static int log_fd = -1;
 /* At a process's exit its counters are exact; the kernel logs those that are not zero. */
 static void check_log(void)
 {
-	if (log_fd >= 0 && kmsg_has(log_fd, "BUG: "))
+	if (log_fd >= 0 && kmsg_has_bug(log_fd))
 		differ("the kernel's log has a BUG line");
 }
 

@@ -176,7 +176,8 @@ int kmsg_open(void)
 	return fd;
 }
 
-bool kmsg_has(int fd, const char *text)
+/* Whether a record of the log has @text, and does not have @but (null: whatever else it has). */
+static bool kmsg_has_but(int fd, const char *text, const char *but)
 {
 	char line[1024];
 	bool found = false;
@@ -184,7 +185,17 @@ bool kmsg_has(int fd, const char *text)
 
 	while ((len = read(fd, line, sizeof(line) - 1)) > 0) {
 		line[len] = '\0';
-		found |= !!strstr(line, text);
+		found |= strstr(line, text) && !(but && strstr(line, but));
 	}
 	return found;
+}
+
+bool kmsg_has(int fd, const char *text)
+{
+	return kmsg_has_but(fd, text, NULL);
+}
+
+bool kmsg_has_bug(int fd)
+{
+	return kmsg_has_but(fd, "BUG: ", "BUG: KCSAN:");
 }

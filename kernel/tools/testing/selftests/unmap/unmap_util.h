@@ -150,5 +150,7 @@ bool poison_page(char *addr);
 /* Open the kernel log at its end; look for @text in what was logged since. */
 int kmsg_open(void);
 bool kmsg_has(int fd, const char *text);
+/* Whether a BUG was reported.  Data races do not count: the lab judges those (KCSAN). */
+bool kmsg_has_bug(int fd);
 
 #endif /* UNMAP_UTIL_H */
