@@ -9,12 +9,12 @@ import pytest
 from swathe.base import process, results, verdicts
 from swathe.base.errors import CheckFailed
 from swathe.check import kcsan
-from swathe.check.kcsan import Race, RaceReport
+from swathe.check.kcsan import Names, Race, RaceReport
 from swathe.guest.environment import Environment
 from swathe.kernel import build
 from swathe.kernel.arch import X86_64
 
-NAMES = frozenset({"unmap_run_clear", "evict_from_vma"})
+NAMES = Names(frozenset({"unmap_run_clear", "evict_from_vma"}), frozenset({"folio_test_large"}))
 CONSOLE = """\
 [    1.0] random: crng init done
 [    2.5] ==================================================================
@@ -66,7 +66,7 @@ def test_reports_have_two_stacks_or_one() -> None:
         ("write", ("unmap_run_clear", "evict_from_vma", "shrink_folio_list")),
         ("read", ("do_anonymous_page.isra.0", "handle_mm_fault")),
     )
-    assert second.makers == ("folio_remove_rmap_ptes", "folio_mapped")
+    assert second.makers() == ("folio_remove_rmap_ptes", "folio_mapped")
     assert third.accesses == (
         ("race at unknown origin, with read", ("shrink_node", "kswapd")),
     )  # fmt: skip
@@ -76,6 +76,14 @@ def test_a_race_belongs_to_who_makes_the_access() -> None:
     found = result()
     assert [len(part) for part in (found.ours, found.below, found.stock)] == [1, 1, 1]
     assert "1 by mm/unmap, 1 in stock functions that it calls, 1 elsewhere" in kcsan.summary(found)
+
+
+def test_a_copy_of_an_inline_function_belongs_to_its_caller() -> None:
+    race = Race("x", (("read", ("folio_test_large", "madvise_pageout", "do_madvise")),))
+    assert not race.by(NAMES)
+    ours = Race("x", (("read", ("folio_test_large", "evict_from_vma")),))
+    assert ours.by(NAMES)
+    assert not Race("x", (("read", ("folio_test_large",)),)).by(NAMES)
 
 
 def test_only_our_races_fail() -> None:
@@ -106,9 +114,14 @@ def test_names_are_those_of_the_objects(tmp_path: Path) -> None:
         kcsan.own_names(built)
     (tmp_path / "mm" / "unmap").mkdir(parents=True)
     inner = "static __attribute__((noinline, used)) int a(void) { return 1; }"
-    (tmp_path / "a.c").write_text(f"{inner}\nint b(void) {{ return a(); }}\n")
-    process.check(["gcc", "-c", f"{tmp_path}/a.c", "-o", f"{tmp_path}/mm/unmap/a.o"], "compiling")
-    assert kcsan.own_names(built) == {"a", "b"}
+    copied = "static __attribute__((noinline, used)) int copied(void) { return 2; }"
+    (tmp_path / "a.c").write_text(f"{inner}\n{copied}\nint b(void) {{ return a(); }}\n")
+    (tmp_path / "c.c").write_text(f"{copied}\n")
+    ours, linked = tmp_path / "mm" / "unmap" / "a.o", tmp_path / "vmlinux"
+    process.check(["gcc", "-c", f"{tmp_path}/a.c", "-o", f"{ours}"], "compiling")
+    process.check(["gcc", "-c", f"{tmp_path}/c.c", "-o", f"{tmp_path}/c.o"], "compiling")
+    process.check(["ld", "-r", f"{ours}", f"{tmp_path}/c.o", "-o", f"{linked}"], "linking")
+    assert kcsan.own_names(built) == Names(frozenset({"a", "b"}), frozenset({"copied"}))
 
 
 def test_results_name_every_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ def test_races_are_failures_only_if_they_are_ours(
     )
     console = race.format("stock") + race.format("unmap_ours")
     heard = session.Transcript("@ kcsan\nsetup_watchpoints: 5\n? 0\n", console, vm.Exit(0))
-    monkeypatch.setattr(kcsan, "own_names", lambda built: frozenset(["unmap_ours"]))
+    monkeypatch.setattr(kcsan, "own_names", lambda built: kcsan.Names(frozenset(["unmap_ours"])))
     monkeypatch.setattr(session, "run", lambda *args: heard)
     wanted = rounds.StressRequest(build.KernelRequest(flavor="kcsan"), 1, 1, ("tests",), "x=y")
     outcome = rounds.StepOutcome(rounds.Step("tests", 2, 1, ("memx",)))

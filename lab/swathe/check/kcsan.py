@@ -4,7 +4,8 @@
 Stock memory management has known races, dozens of them with CONFIG_KCSAN_STRICT, which checks
 every plain access. So a race is a failure only if a function of mm/unmap makes one of its two
 accesses. The others are counted and listed; those in stock functions that mm/unmap had called
-are listed separately.
+are listed separately. An inline function of a header of which the compiler made a copy in several
+objects belongs to its caller.
 """
 
 import re
@@ -39,22 +40,30 @@ RULE = "=" * 20
 
 
 @dataclass(frozen=True)
+class Names:
+    """The functions of mm/unmap, and those of its functions that other objects have, too."""
+
+    own: frozenset[str]
+    copied: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Race:
     """One report. An access is its kind and its call stack, innermost function first."""
 
     title: str
     accesses: tuple[tuple[str, tuple[str, ...]], ...]
 
-    @property
-    def makers(self) -> tuple[str, ...]:
+    def makers(self, copied: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """The functions that made the accesses."""
-        return tuple(frames[0] for _, frames in self.accesses if frames)
+        named = ([name for name in frames if name not in copied] for _, frames in self.accesses)
+        return tuple(frames[0] for frames in named if frames)
 
-    def below(self, names: frozenset[str]) -> bool:
-        return any(name in names for _, frames in self.accesses for name in frames)
+    def below(self, names: Names) -> bool:
+        return any(name in names.own for _, frames in self.accesses for name in frames)
 
-    def by(self, names: frozenset[str]) -> bool:
-        return any(name in names for name in self.makers)
+    def by(self, names: Names) -> bool:
+        return any(name in names.own for name in self.makers(names.copied))
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ class RaceReport:
 
     races: tuple[Race, ...]
     counters: dict[str, int]
-    names: frozenset[str]
+    names: Names
 
     @property
     def ours(self) -> tuple[Race, ...]:
@@ -108,13 +117,20 @@ def parse(console: str) -> list[Race]:
     return found
 
 
-def own_names(built: build.BuiltKernel) -> frozenset[str]:
+def own_names(built: build.BuiltKernel) -> Names:
     """Return the functions of mm/unmap in this kernel, without its tests."""
     objects = sorted((built.out / "mm" / "unmap").glob("*.o"))
     if not objects:
         raise CheckFailed("mm/unmap was not built into this kernel")
-    done = process.check(["nm", *map(str, objects)], "reading the names of mm/unmap")
-    return frozenset(SYMBOL.findall(done))
+    own, everywhere = functions(objects), functions([built.out / "vmlinux"])
+    copied = frozenset(name for name in own if everywhere[name] > own[name])
+    return Names(frozenset(own) - copied, copied)
+
+
+def functions(objects: Sequence[Path]) -> Counter[str]:
+    """Count the functions of each name."""
+    done = process.check(["nm", *map(str, objects)], "reading the names of functions")
+    return Counter(SYMBOL.findall(done))
 
 
 def counters(lines: Iterable[str]) -> dict[str, int]:
