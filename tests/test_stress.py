@@ -184,8 +184,8 @@ def test_races_are_failures_only_if_they_are_ours(
     assert rounds.words(wanted) == f"{kcsan.BOOT} x=y"
 
 
-def problems(text: str) -> list[str]:
-    return stressors.judge(session.Transcript(text, "", vm.Exit(0)))
+def problems(text: str, cpus: int = 1) -> list[str]:
+    return stressors.judge(session.Transcript(text, "", vm.Exit(0)), cpus)
 
 
 def test_a_good_run() -> None:
@@ -208,6 +208,12 @@ def test_a_good_run() -> None:
 )
 def test_a_bad_run(text: str, said: str) -> None:
     assert any(said in problem for problem in problems(text))
+
+
+def test_each_cpu_may_keep_swap_slots() -> None:
+    text = DONE + sample("before") + sample("after", SwapTotal=5000)
+    assert problems(text, cpus=2)
+    assert not problems(text, cpus=8)
 
 
 def test_memx_is_read_as_a_test() -> None:

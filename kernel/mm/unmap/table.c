@@ -18,7 +18,7 @@
  * table: mremap() can move entries back, because the tables that they came from are still
  * there.  If the caller holds only a file's rmap lock, it tries for the mmap lock without
  * waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
- * with another process's mmap lock (on PREEMPT_RT, see unmap_may_lock()).
+ * with another process's mmap lock.
  *
  * No MMU notifier is called: nothing is mapped through an empty table, and the code that
  * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
@@ -324,8 +324,7 @@ static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 		mmap_assert_locked(batch->vma->vm_mm);
 		return true;
 	}
-	if (unmap_may_lock(batch->vma->vm_mm))
-		*taken = mmap_read_trylock(batch->vma->vm_mm);
+	*taken = mmap_read_trylock(batch->vma->vm_mm);
 	return *taken;
 }
 

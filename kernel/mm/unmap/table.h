@@ -19,24 +19,11 @@
 #include <linux/bits.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
-#include <linux/sched.h>
 #include <linux/sysfs.h>
 
 #include "internal.h"
 
 struct mmu_gather;
-
-/*
- * Whether this task may take the mmap lock of the process of @mm.  A task that holds the lock
- * of another process must not lose its processor, and so holds it with preemption disabled.
- * PREEMPT_RT cannot do so, because spinlocks sleep there: cpu.max can stop a user's task in
- * between.  It never stops a kernel thread.
- */
-static inline bool unmap_may_lock(const struct mm_struct *mm)
-{
-	return !IS_ENABLED(CONFIG_PREEMPT_RT) || mm == current->mm ||
-	       current->flags & PF_KTHREAD;
-}
 
 /*
  * How many tables are freed together at most, with one TLB flush: few enough that the PMD

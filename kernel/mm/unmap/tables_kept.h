@@ -103,9 +103,6 @@ void unmap_kept_unlist(struct kept *record);
 bool unmap_grace_many(struct mm_struct *mm);
 void unmap_grace_await_room(void);
 
-/* tables_worker.c: as unmap_kept_sweep(), by a worker.  No spinlock is held. */
-unsigned int unmap_worker_sweep(struct kept *record, unsigned long age, enum table_by by);
-
 /* tables_worker.c: jiffies until the worker first sweeps a record, and until it retries. */
 #define WORKER_FIRST	max(HZ / 50, 1)
 #define WORKER_RETRY	max(HZ / 100, 1)

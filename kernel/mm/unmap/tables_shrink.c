@@ -73,13 +73,6 @@ static enum lru_status shrink_isolate(struct list_head *item, struct list_lru_on
 	return LRU_REMOVED;
 }
 
-static unsigned int shrink_sweep(struct kept *record)
-{
-	if (unmap_may_lock(record->mm))
-		return unmap_kept_sweep(record, KEEP_AGE, TABLE_BY_SHRINKER);
-	return unmap_worker_sweep(record, KEEP_AGE, TABLE_BY_SHRINKER);
-}
-
 /* Sweeps one record entirely: the walk costs as much for one of its tables as for all. */
 static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 {
@@ -92,7 +85,7 @@ static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 	compat_list_lru_shrink_walk(&lists, sc, shrink_isolate, &record);
 	if (!record)
 		return 0;
-	freed = shrink_sweep(record);
+	freed = unmap_kept_sweep(record, KEEP_AGE, TABLE_BY_SHRINKER);
 	many = freed && unmap_grace_many(record->mm);
 	if (places_left(&record->places))
 		unmap_kept_put_back(record);

@@ -6,8 +6,7 @@
  * A task that sweeps the mm of another process holds an mmap lock that other tasks may need
  * more urgently, while it may have a lower priority than they or little CPU time (cpu.max).
  * So it only tries for the mmap lock, releases it as soon as another task waits for it, and
- * is not preempted while it holds it.  Where it can be preempted (PREEMPT_RT), a worker sweeps
- * for it.
+ * is not preempted while it holds it.
  */
 #include <linux/fs.h>
 #include <linux/mmap_lock.h>
@@ -268,7 +267,7 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
 
 /*
  * Disable preemption while another process's mmap lock is held, so that no task of higher
- * priority delays its release.  PREEMPT_RT cannot do so: see unmap_may_lock().
+ * priority delays its release.  PREEMPT_RT cannot do so, because spinlocks sleep there.
  */
 static void sweep_pin_task(bool here)
 {
@@ -286,7 +285,6 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 	bool locked;
 
 	s->looked = 0;
-	VM_WARN_ON_ONCE(!unmap_may_lock(mm));
 	sweep_pin_task(true);
 	locked = mmap_read_trylock(mm);
 	/* If fork() failed halfway, the child's mm still has VMAs of its parent. */
@@ -307,7 +305,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
  * @by: for the trace point
  *
  * The mmap lock is tried for, and released when a reschedule is due or another task waits
- * for it.  unmap_may_lock() is true.
+ * for it.
  *
  * Return: how many tables were freed.
  */

@@ -7,15 +7,9 @@
  * other processes, and those whose mmap lock the task could not get: the reclaiming task may
  * get little CPU time, and must not delay the processes whose memory it reclaims.
  *
- * Its workqueue has no rescuer (WQ_MEM_RECLAIM), because no task waits for the worker.  It
+ * The workqueue has no rescuer (WQ_MEM_RECLAIM), because no task waits for the worker.  It
  * is not freezable, because what the worker does is invisible to user space.
- *
- * PREEMPT_RT has a workqueue of its own.  Workers sweep there for reclaiming tasks, too, which
- * may not take the mmap lock of another process (unmap_may_lock()): the tasks wait, so that
- * the workqueue has a rescuer.  Its workers have a high priority (WQ_HIGHPRI), because they can
- * be preempted while they hold the mmap lock.
  */
-#include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
@@ -79,14 +73,6 @@ static void worker_sweep_record(struct kept *record)
 	unmap_kept_put_back(record);
 }
 
-/* Only on PREEMPT_RT. */
-static struct workqueue_struct *own_queue;
-
-static struct workqueue_struct *worker_queue(void)
-{
-	return own_queue ?: system_unbound_wq;
-}
-
 static void worker_run(struct work_struct *work);
 static DECLARE_DELAYED_WORK(worker, worker_run);
 
@@ -121,7 +107,7 @@ static void worker_run(struct work_struct *work)
 
 	/* Whatever the policy is now: records made before it changed may be left. */
 	if (unmap_tables_enabled() && worker_sweep_due(never) != never)
-		queue_delayed_work(worker_queue(), &worker, LOOK);
+		queue_delayed_work(system_unbound_wq, &worker, LOOK);
 }
 
 /* After the policy or the switch has changed, there may be records that only we sweep. */
@@ -133,7 +119,7 @@ void unmap_worker_policy_changed(void)
 	 */
 	smp_mb();
 	if (!delayed_work_pending(&worker))
-		queue_delayed_work(worker_queue(), &worker, WORKER_FIRST);
+		queue_delayed_work(system_unbound_wq, &worker, WORKER_FIRST);
 }
 
 /* Make sure that the worker runs: a record was added.  Any lock may be held. */
@@ -142,42 +128,6 @@ void unmap_worker_wake(void)
 	if (unmap_policy_eager())
 		unmap_worker_policy_changed();
 }
-
-/* A sweep that a worker does for a task that waits for it. */
-struct sweep_work {
-	struct work_struct work;
-	struct kept *record;
-	unsigned long age;
-	enum table_by by;
-	unsigned int freed;
-};
-
-static void sweep_work_run(struct work_struct *work)
-{
-	struct sweep_work *w = container_of(work, struct sweep_work, work);
-
-	w->freed = unmap_kept_sweep(w->record, w->age, w->by);
-}
-
-unsigned int unmap_worker_sweep(struct kept *record, unsigned long age, enum table_by by)
-{
-	struct sweep_work w = { .record = record, .age = age, .by = by };
-
-	INIT_WORK_ONSTACK(&w.work, sweep_work_run);
-	queue_work(worker_queue(), &w.work);
-	flush_work(&w.work);
-	destroy_work_on_stack(&w.work);
-	return w.freed;
-}
-
-static int __init unmap_worker_init(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		return 0;
-	own_queue = alloc_workqueue("unmap", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	return own_queue ? 0 : -ENOMEM;
-}
-core_initcall(unmap_worker_init);
 
 /**
  * unmap_sweep_own - free the empty tables of this process that were recorded

@@ -153,7 +153,7 @@ def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
     if step.kind == "tests":
         judge_tests(heard, outcome)
     else:
-        outcome.problems += stressors.judge(heard)
+        outcome.problems += stressors.judge(heard, step.cpus)
         outcome.operations = stressors.operations(heard.text)
 
 
