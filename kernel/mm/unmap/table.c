@@ -18,7 +18,7 @@
  * table: mremap() can move entries back, because the tables that they came from are still
  * there.  If the caller holds only a file's rmap lock, it tries for the mmap lock without
  * waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
- * with another process's mmap lock.
+ * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables.
  *
  * No MMU notifier is called: nothing is mapped through an empty table, and the code that
  * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
@@ -155,13 +155,38 @@ static struct ptdesc *table_unchain(struct ptdesc *table)
 	return next;
 }
 
+/* Law 11: whether the PMD of table @i gets a mark. */
+static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
+{
+	return unmap_policy_marks() && !(batch->whole & BIT(i));
+}
+
 /*
- * PMD lock @pml held on entry and return; the table's lock is taken and dropped.  An
+ * Take @lock, which protects @tables of the batch or their PMDs.  Returns false, and notes that
+ * they are busy, if it is not free and the task may not wait for it.
+ */
+static bool batch_lock(struct table_batch *batch, unsigned long tables, spinlock_t *lock,
+		       unsigned int subclass)
+{
+	if (unmap_may_wait(batch->vma->vm_mm)) {
+		spin_lock_nested(lock, subclass);
+		return true;
+	}
+	if (spin_trylock(lock))
+		return true;
+	batch->busy |= tables;
+	return false;
+}
+
+/*
+ * PMD lock @pml held on entry and return; the lock of table @i is taken and dropped.  An
  * unhooked table is added to @gone.
  */
-static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml,
-				  unsigned long age, bool mark, struct ptdesc **gone)
+static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock_t *pml,
+			     unsigned long age, struct ptdesc **gone)
 {
+	struct mm_struct *mm = batch->vma->vm_mm;
+	pmd_t *pmd = batch->pmd + i;
 	spinlock_t *ptl;	/* the table's own */
 	pte_t *table;
 	bool done;
@@ -171,9 +196,9 @@ static bool table_lock_and_unhook(struct mm_struct *mm, pmd_t *pmd, spinlock_t *
 		return false;
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	ptl = ptep_lockptr(mm, table);
-	if (ptl != pml)
-		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
-	done = table_unhook(mm, pmd, table, age, mark);
+	if (ptl != pml && !batch_lock(batch, BIT(i), ptl, SINGLE_DEPTH_NESTING))
+		return false;
+	done = table_unhook(mm, pmd, table, age, batch_leaves_mark(batch, i));
 	if (ptl != pml)
 		spin_unlock(ptl);
 	if (done)
@@ -279,12 +304,6 @@ static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned
 	call_rcu_hurry(&gone->pt_rcu_head, table_free_rcu);
 }
 
-/* Law 11: whether the PMD of table @i gets a mark. */
-static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
-{
-	return unmap_policy_marks() && !(batch->whole & BIT(i));
-}
-
 /*
  * PMD lock @pml held on entry and return.  Unhooked tables are added to @gone, and have
  * been flushed from all TLBs; the batch has no others on return.  Returns how many there are.
@@ -298,8 +317,7 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
-		if (!table_lock_and_unhook(batch->vma->vm_mm, batch->pmd + i, pml, age,
-					   batch_leaves_mark(batch, i), gone)) {
+		if (!batch_unhook_one(batch, i, pml, age, gone)) {
 			__clear_bit(i, &batch->noted);
 			continue;
 		}
@@ -366,21 +384,29 @@ static void batch_trace(const struct table_batch *batch)
  * The caller keeps free_pgtables() away from the tables: it holds the mmap lock, and a VMA
  * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
  * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
- * if that fails, the tables are recorded, to be freed later.
+ * if that fails, the tables are recorded, to be freed later.  On PREEMPT_RT it is not tried
+ * for, and tables of another process whose locks are not free are left, and noted as busy.
  *
  * Return: how many tables were unhooked; they are freed after a grace period.
  */
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
+	spinlock_t *pml = pmd_lockptr(mm, batch->pmd);	/* for all PMDs of the batch */
 	struct ptdesc *gone = NULL;
 	unsigned int nr = 0;
-	spinlock_t *pml;		/* one lock for all PMDs of the batch */
 	bool locked, taken;
 
+	if (!batch->mmap_locked && !unmap_may_wait(mm)) {
+		batch_keep(batch);
+		return 0;
+	}
 	/* Other tasks may have filled or freed the tables since they were seen empty. */
 	unmap_window();
-	pml = pmd_lock(mm, batch->pmd);
+	if (!batch_lock(batch, batch->noted, pml, 0)) {
+		batch_empty(batch);
+		return 0;
+	}
 	locked = batch_lock_mmap(batch, &taken);
 	if (locked)
 		nr = batch_unhook(batch, pml, age, &gone);

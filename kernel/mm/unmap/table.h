@@ -19,11 +19,32 @@
 #include <linux/bits.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
+#include <linux/sched.h>
 #include <linux/sysfs.h>
 
 #include "internal.h"
 
 struct mmu_gather;
+
+/*
+ * A task that holds the mmap lock of another process must not lose its processor, and so
+ * holds it with preemption disabled.  PREEMPT_RT cannot do so, because spinlocks sleep there:
+ * cpu.max could stop a task in between.  It never stops a worker, which can be in no control
+ * group but the root's.
+ *
+ * Whether this task may hold the mmap lock of the process of @mm for a short time.
+ */
+static inline bool unmap_may_lock(const struct mm_struct *mm)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) || mm == current->mm ||
+	       current->flags & PF_WQ_WORKER;
+}
+
+/* Whether it may wait for a spinlock then, which a task that was stopped can hold. */
+static inline bool unmap_may_wait(const struct mm_struct *mm)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) || mm == current->mm;
+}
 
 /*
  * How many tables are freed together at most, with one TLB flush: few enough that the PMD
@@ -51,6 +72,7 @@ enum table_by {
  * @addr: the first address that @pmd translates
  * @noted: one bit for each table that was seen empty
  * @whole: one bit for each of those tables that a single MADV_DONTNEED emptied entirely
+ * @busy: one bit for each table that a sweep left because it may not wait for its lock
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -61,6 +83,7 @@ struct table_batch {
 	unsigned long addr;
 	unsigned long noted;
 	unsigned long whole;
+	unsigned long busy;
 };
 
 static inline void unmap_batch_begin(struct table_batch *batch,
@@ -73,6 +96,7 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 	batch->by = TABLE_BY_DISCARD;
 	batch->noted = 0;
 	batch->whole = 0;
+	batch->busy = 0;
 }
 
 #ifdef CONFIG_UNMAP_TABLES

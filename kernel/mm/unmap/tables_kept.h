@@ -96,8 +96,19 @@ void unmap_kept_drop(struct kept *record);
 unsigned int unmap_kept_sweep(struct kept *record, unsigned long age, enum table_by by);
 
 /* tables_shrink.c: called with the bucket's lock held. */
+#ifdef CONFIG_UNMAP_TABLES_PRESSURE
 bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
+#else
+static inline bool unmap_kept_list(struct kept *record)
+{
+	return true;
+}
+
+static inline void unmap_kept_unlist(struct kept *record)
+{
+}
+#endif
 
 /* tables_waiting.c: called by the shrinker after a sweep. */
 bool unmap_grace_many(struct mm_struct *mm);

@@ -6,7 +6,8 @@
  * A task that sweeps the mm of another process holds an mmap lock that other tasks may need
  * more urgently, while it may have a lower priority than they or little CPU time (cpu.max).
  * So it only tries for the mmap lock, releases it as soon as another task waits for it, and
- * is not preempted while it holds it.
+ * is not preempted while it holds it.  On PREEMPT_RT, where it could be preempted, only workers
+ * sweep mms of other processes, and with the mmap lock they wait for no other lock of theirs.
  */
 #include <linux/fs.h>
 #include <linux/mmap_lock.h>
@@ -55,6 +56,20 @@ static void sweep_begin(struct sweep *s, enum table_by by)
 	unmap_places_clear(&s->spared);
 }
 
+/* The places of tables whose locks were not free stay in the record. */
+static void sweep_spare_busy(struct sweep *s)
+{
+	struct table_batch *batch = &s->batch;
+	unsigned long addr;
+	unsigned int i;
+
+	for_each_set_bit(i, &batch->busy, TABLE_BATCH) {
+		addr = batch->addr + i * PMD_SIZE;
+		unmap_places_add(&s->spared, addr, addr + PMD_SIZE, 1);
+	}
+	batch->busy = 0;
+}
+
 static void sweep_batch(struct sweep *s)
 {
 	struct table_batch *batch = &s->batch;
@@ -73,6 +88,7 @@ static void sweep_batch(struct sweep *s)
 	s->freed += freed;
 	if (s->age && freed < nr)
 		unmap_places_add(&s->spared, start, end, nr);
+	sweep_spare_busy(s);
 }
 
 /* Reads the watched entry without a lock, only to decide whether to take the locks. */
@@ -267,7 +283,7 @@ static void sweep_places(struct sweep *s, struct mm_struct *mm, struct places *p
 
 /*
  * Disable preemption while another process's mmap lock is held, so that no task of higher
- * priority delays its release.  PREEMPT_RT cannot do so, because spinlocks sleep there.
+ * priority delays its release.  PREEMPT_RT cannot do so: see unmap_may_lock().
  */
 static void sweep_pin_task(bool here)
 {
@@ -284,6 +300,7 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 {
 	bool locked;
 
+	VM_WARN_ON_ONCE(!unmap_may_lock(mm));
 	s->looked = 0;
 	sweep_pin_task(true);
 	locked = mmap_read_trylock(mm);
@@ -300,12 +317,13 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 
 /**
  * unmap_kept_sweep - free the tables of a record that are still empty
- * @record: taken by the caller; places not examined, or skipped for @age, are left in it
+ * @record: taken by the caller; places not examined, or skipped for @age or because their
+ *	locks were not free, are left in it
  * @age: skip tables that were seen empty less than this many ticks ago
  * @by: for the trace point
  *
  * The mmap lock is tried for, and released when a reschedule is due or another task waits
- * for it.
+ * for it.  unmap_may_lock() is true.
  *
  * Return: how many tables were freed.
  */

@@ -29,10 +29,12 @@ enum tables_policy {
 	TABLES_EAGER,		/* free empty tables at once */
 	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */
 	TABLES_PRESSURE,	/* keep empty tables until memory is short */
-	NR_TABLES_POLICIES,
 };
 
-static const char * const policy_names[NR_TABLES_POLICIES] = {
+/* The last one is not offered without a shrinker. */
+#define NR_TABLES_POLICIES	(TABLES_PRESSURE + IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
+
+static const char * const policy_names[] = {
 	[TABLES_EAGER]		= "eager",
 	[TABLES_HUGE]		= "huge",
 	[TABLES_PRESSURE]	= "pressure",
@@ -43,7 +45,7 @@ static enum tables_policy policy = TABLES_EAGER;
 /* Whether empty tables are freed at once. */
 bool unmap_policy_eager(void)
 {
-	return READ_ONCE(policy) != TABLES_PRESSURE;
+	return !IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE) || READ_ONCE(policy) != TABLES_PRESSURE;
 }
 
 /* Law 11: whether freed tables leave a mark in their PMD. */
@@ -179,10 +181,10 @@ ssize_t unmap_policy_show(char *buf)
 	return len - 1;
 }
 
-/* Sets the policy by name.  Returns 0, or -EINVAL if @text names no policy. */
+/* Sets the policy by name.  Returns 0, or -EINVAL if @text names no policy of this kernel. */
 int unmap_policy_store(const char *text)
 {
-	int i = sysfs_match_string(policy_names, text);
+	int i = __sysfs_match_string(policy_names, NR_TABLES_POLICIES, text);
 
 	if (i < 0)
 		return -EINVAL;

@@ -354,7 +354,8 @@ static struct mm_struct *mm_with_record(struct kunit *test)
 	struct mm_struct *mm = mm_alloc();
 
 	KUNIT_ASSERT_NOT_NULL(test, mm);
-	KUNIT_ASSERT_EQ(test, 0, unmap_policy_store("pressure"));
+	if (IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
+		KUNIT_ASSERT_EQ(test, 0, unmap_policy_store("pressure"));
 	unmap_kept_add(mm, 0, PMD_SIZE, 1);
 	return mm;
 }
@@ -384,10 +385,13 @@ static void unmap_table_records_need_users(struct kunit *test)
  */
 static void unmap_table_records_change_hands(struct kunit *test)
 {
-	struct mm_struct *mm = mm_alloc();
 	unsigned long next = jiffies + HZ;
 	struct kept *record;
+	struct mm_struct *mm;
 
+	if (!IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
+		kunit_skip(test, "no policy pressure");
+	mm = mm_alloc();
 	KUNIT_ASSERT_NOT_NULL(test, mm);
 	unmap_policy_store("eager");
 	unmap_kept_add(mm, 0, PMD_SIZE, 1);

@@ -52,7 +52,7 @@ static const char *set_up(const char *policy)
 		return missing;
 	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policy)) {
 		end();
-		return "this kernel gives no page tables back";
+		return "this kernel gives no page tables back, or has not this policy";
 	}
 	return NULL;
 }
@@ -176,7 +176,8 @@ TEST_F(kept, flipped)
 	struct child child;
 	long long full;
 
-	ASSERT_TRUE(write_text(POLICY, "pressure"));
+	if (!write_text(POLICY, "pressure"))
+		SKIP(return, "no policy pressure");
 	ASSERT_TRUE(child_start(&child, empty_job, NULL));
 	ASSERT_TRUE(child_wait(&child));
 	full = tables_of(child.pid);
@@ -297,7 +298,8 @@ static void want_room_job(struct child *child, void *arg)
 
 TEST_F(kept, tight_kept)
 {
-	ASSERT_TRUE(write_text(POLICY, "pressure"));
+	if (!write_text(POLICY, "pressure"))
+		SKIP(return, "no policy pressure");
 	ASSERT_TRUE(group_make(""));
 	ASSERT_TRUE(group_write("", "memory.max", "8M"));
 	group_write("", "memory.swap.max", "0");

@@ -566,7 +566,8 @@ TEST_F_TIMEOUT(trace, shrinker, TIME_LIMIT)
 {
 	long nr = tables(variant->on, NR_TABLES);
 
-	ASSERT_TRUE(write_text(POLICY, "pressure") || !switch_has(UNMAP_TABLES));
+	if (switch_has(UNMAP_TABLES) && !write_text(POLICY, "pressure"))
+		SKIP(return, "no policy pressure");
 	filled(self);
 	start(self);
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
