@@ -18,7 +18,8 @@
  * table: mremap() can move entries back, because the tables that they came from are still
  * there.  If the caller holds only a file's rmap lock, it tries for the mmap lock without
  * waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
- * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables.
+ * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables of
+ * another process.
  *
  * No MMU notifier is called: nothing is mapped through an empty table, and the code that
  * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
@@ -165,8 +166,8 @@ static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
  * Take @lock, which protects @tables of the batch or their PMDs.  Returns false, and notes that
  * they are busy, if it is not free and the task may not wait for it.
  */
-static bool batch_lock(struct table_batch *batch, unsigned long tables, spinlock_t *lock,
-		       unsigned int subclass)
+static inline bool batch_lock(struct table_batch *batch, unsigned long tables,
+			      spinlock_t *lock, unsigned int subclass)
 {
 	if (unmap_may_wait(batch->vma->vm_mm)) {
 		spin_lock_nested(lock, subclass);
@@ -384,8 +385,9 @@ static void batch_trace(const struct table_batch *batch)
  * The caller keeps free_pgtables() away from the tables: it holds the mmap lock, and a VMA
  * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
  * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
- * if that fails, the tables are recorded, to be freed later.  On PREEMPT_RT it is not tried
- * for, and tables of another process whose locks are not free are left, and noted as busy.
+ * if that fails, the tables are recorded, to be freed later.  On PREEMPT_RT another process's
+ * mmap lock is not tried for, and of its tables those whose locks are not free are left, and
+ * noted as busy.
  *
  * Return: how many tables were unhooked; they are freed after a grace period.
  */
@@ -432,6 +434,8 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
  */
 void unmap_batch_finish(struct table_batch *batch)
 {
+	/* Only sweeps lock another process's mm: they remember which tables were busy. */
+	VM_WARN_ON_ONCE(batch->mmap_locked && !unmap_may_wait(batch->vma->vm_mm));
 	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm))
 		unmap_batch_free(batch, 0);
 	else

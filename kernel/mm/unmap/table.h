@@ -72,7 +72,7 @@ enum table_by {
  * @addr: the first address that @pmd translates
  * @noted: one bit for each table that was seen empty
  * @whole: one bit for each of those tables that a single MADV_DONTNEED emptied entirely
- * @busy: one bit for each table that a sweep left because it may not wait for its lock
+ * @busy: for sweeps: one bit for each table that was left because its lock was not free
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -96,7 +96,6 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 	batch->by = TABLE_BY_DISCARD;
 	batch->noted = 0;
 	batch->whole = 0;
-	batch->busy = 0;
 }
 
 #ifdef CONFIG_UNMAP_TABLES

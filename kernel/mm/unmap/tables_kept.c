@@ -2,8 +2,8 @@
 /*
  * Records of empty page tables that are not freed at once: the policy keeps them until
  * memory is short; or reclaim emptied them, and its TLB flush is still to come; or the task
- * that emptied them could not get the mmap lock; or too many tables of the control group
- * wait for their grace period.
+ * that emptied them could not get the mmap lock, or may not try for it (unmap_may_lock()); or
+ * too many tables of the control group wait for their grace period.
  *
  * A record says where an mm has such tables, not which tables they are: code that fills a
  * table again does not update the record, so the tables are examined when the record is

@@ -7,7 +7,7 @@
  * more urgently, while it may have a lower priority than they or little CPU time (cpu.max).
  * So it only tries for the mmap lock, releases it as soon as another task waits for it, and
  * is not preempted while it holds it.  On PREEMPT_RT, where it could be preempted, only workers
- * sweep mms of other processes, and with the mmap lock they wait for no other lock of theirs.
+ * sweep mms of other processes, and with the mmap lock they wait for no lock of a page table.
  */
 #include <linux/fs.h>
 #include <linux/mmap_lock.h>
@@ -48,6 +48,7 @@ static void sweep_begin(struct sweep *s, enum table_by by)
 	unmap_batch_begin(&s->batch, NULL, NULL);
 	s->batch.by = by;
 	s->batch.mmap_locked = true;
+	s->batch.busy = 0;
 	s->policy = false;
 	s->lent = false;
 	s->age = 0;
@@ -56,13 +57,15 @@ static void sweep_begin(struct sweep *s, enum table_by by)
 	unmap_places_clear(&s->spared);
 }
 
-/* The places of tables whose locks were not free stay in the record. */
+/* The places of tables whose locks were not free (PREEMPT_RT) stay in the record. */
 static void sweep_spare_busy(struct sweep *s)
 {
 	struct table_batch *batch = &s->batch;
 	unsigned long addr;
 	unsigned int i;
 
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
 	for_each_set_bit(i, &batch->busy, TABLE_BATCH) {
 		addr = batch->addr + i * PMD_SIZE;
 		unmap_places_add(&s->spared, addr, addr + PMD_SIZE, 1);
@@ -201,7 +204,7 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
 	if (sweep_vma_may_be_huge(vma)) {
-		sweep_part(s, mm, start, end);
+		sweep_part(s, mm, max(start, vma->vm_start), end);
 		return;
 	}
 	pmd = mm_find_pmd(mm, addr);
