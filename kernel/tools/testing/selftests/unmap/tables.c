@@ -532,7 +532,11 @@ static long still_there(char *mem)
 	return now - vmstat("nr_page_table_pages");
 }
 
-/* A grace period may pass meanwhile if the host does not run our CPUs: try several times. */
+/*
+ * A grace period may pass meanwhile if the host does not run our CPUs, or if the only CPU
+ * schedules often, as with KCSAN: try several times, and demand more tables than are freed
+ * together.
+ */
 TEST_F(eager, deferred)
 {
 	long most = 0;
@@ -544,7 +548,7 @@ TEST_F(eager, deferred)
 
 		most = left > most ? left : most;
 	}
-	EXPECT_LE(MANY / 2, most);
+	EXPECT_LT(MANY / 8, most);
 }
 
 /* The policy "pressure". */
