@@ -250,8 +250,9 @@ def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOu
     about = environment.look(built, max(CPUS), "4G")
     data = {"seed": request.seed, "environment": about, "steps": outcomes}
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
+    name, words = ("stress-kcsan", "--flavor kcsan ") if request.races else ("stress", "")
     section = proof.ResultTable(
-        "stress", f"`./swathe stress --minutes {request.minutes:g} --seed {request.seed}`",
+        name, f"`./swathe stress {words}--minutes {request.minutes:g} --seed {request.seed}`",
         about, HEADER, tuple(rows(outcomes)), failures,
     )  # fmt: skip
     proof.record(section, request.keep)
