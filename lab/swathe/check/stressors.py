@@ -39,7 +39,7 @@ BOUNDS = {
     "AnonPages": 2048, "Mapped": 4096, "Shmem": 1024, "PageTables": 1024,
     "SUnreclaim": 16384, "KernelStack": 1024, "Mlocked": 0, "cgroups": 16,
 }  # fmt: skip
-# Each CPU keeps up to 64 free swap slots, and as many that were freed (mm/swap_slots.c).
+# In KiB: each CPU keeps up to 64 free swap slots, and as many that were freed (mm/swap_slots.c).
 SWAP_OF_CPU = 2 * 64 * 4
 
 SCRIPT = """\

@@ -52,7 +52,7 @@ static const char *set_up(const char *policy)
 		return missing;
 	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policy)) {
 		end();
-		return "this kernel gives no page tables back, or has not this policy";
+		return "this kernel gives no page tables back, or lacks this policy";
 	}
 	return NULL;
 }

@@ -88,7 +88,7 @@ static const char *set_up(unsigned long kib, enum how how)
 	if (!switch_has(UNMAP_TABLES) ||
 	    !write_text(POLICY, how == EAGER ? "eager" : "pressure")) {
 		end();
-		return "this kernel gives no page tables back, or has not this policy";
+		return "this kernel gives no page tables back, or lacks this policy";
 	}
 	return NULL;
 }

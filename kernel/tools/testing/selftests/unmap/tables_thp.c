@@ -109,7 +109,7 @@ static const char *set_up(enum how how)
 		return NULL;
 	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policies[how])) {
 		end();
-		return "this kernel gives no page tables back, or has not this policy";
+		return "this kernel gives no page tables back, or lacks this policy";
 	}
 	return NULL;
 }
