@@ -13,6 +13,8 @@
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/rmap.h>
+#include <linux/sched/signal.h>
+#include <linux/unmap_compat.h>
 #include <linux/unmap_mark.h>
 
 /*
@@ -48,21 +50,24 @@ void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 
 /*
- * Flags in zap_details by which a caller of zap_page_range_single() or
- * unmap_mapping_range_tree() says that it holds the mmap lock, or the rmap lock of the file.
- * Empty page tables are freed only if one of them is set: other callers may hold no lock
- * that keeps free_pgtables() away.
+ * Flags in zap_details by which a caller of zap says which lock it holds.  Empty page tables
+ * are freed only if one of them is set: other callers may hold no lock that keeps
+ * free_pgtables() away.
+ *
+ * UNMAP_ZAP_MADVISE - MADV_DONTNEED: the mmap lock; since 7.3 perhaps only the VMA's lock
+ * UNMAP_ZAP_RMAP_LOCKED - the rmap lock of the file
  */
-#define UNMAP_ZAP_MMAP_LOCKED	((__force zap_flags_t)BIT(30))
+#define UNMAP_ZAP_MADVISE	((__force zap_flags_t)BIT(30))
 #define UNMAP_ZAP_RMAP_LOCKED	((__force zap_flags_t)BIT(31))
 
-/* For MADV_DONTNEED: zaps everything, as null details do; says that the mmap lock is held. */
+/* For MADV_DONTNEED of 6.12: zaps everything, as null details do. */
 extern struct zap_details unmap_zap_dontneed;
 #define UNMAP_ZAP_DONTNEED	(&unmap_zap_dontneed)
 #else
 #define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
 #define UNMAP_ZAP_DONTNEED	NULL
+#define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #endif /* CONFIG_UNMAP */
@@ -75,6 +80,31 @@ bool unmap_map_fails(void);
 #define unmap_table_may_go()	IS_ENABLED(CONFIG_UNMAP_TABLES)
 #define unmap_map_fails()	false
 #endif
+
+/*
+ * MADV_DONTNEED that wants its page tables freed is left to stock while mm/unmap/ frees none:
+ * then stock frees those that it empties entirely.
+ */
+static inline bool unmap_leaves_to_stock(const struct zap_details *details)
+{
+	return unlikely(unmap_zap_reclaims(details)) &&
+	       !(IS_ENABLED(CONFIG_UNMAP_TABLES) && unmap_enabled(UNMAP_BIT_TABLES));
+}
+
+/*
+ * What fills user memory for userfaultfd returns this error if its page table was freed
+ * meanwhile.  Nothing else there does.
+ */
+#define UNMAP_FILL_AGAIN	(-ERESTARTNOINTR)
+
+/* Whether to begin again, because @err is that error; otherwise user space never gets it. */
+static inline bool unmap_fill_again(ssize_t *err)
+{
+	if (!IS_ENABLED(CONFIG_UNMAP_TABLES) || likely(*err != UNMAP_FILL_AGAIN))
+		return false;
+	*err = -EAGAIN;
+	return !fatal_signal_pending(current);
+}
 
 /*
  * Empty page tables are freed while stock code runs.  With these functions stock code
@@ -182,23 +212,7 @@ static inline void unmap_kept_exit(struct mm_struct *mm)
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
 		   struct page *page);
 
-/*
- * Helpers of mm/rmap.c for the deferred TLB flush of reclaim, static in the
- * stock kernel.  Called with the page-table lock held.
- */
-void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
-			       unsigned long uaddr);
+/* A helper of mm/rmap.c, static in the stock kernel.  Page-table lock held. */
 bool should_defer_flush(struct mm_struct *mm, enum ttu_flags flags);
-
-/*
- * Helpers of mm/swapfile.c, static in the stock kernel: the lock under which
- * the counts of a cluster's swap entries change.
- */
-struct swap_cluster_info;
-struct swap_info_struct;
-struct swap_cluster_info *
-lock_cluster_or_swap_info(struct swap_info_struct *si, unsigned long offset);
-void unlock_cluster_or_swap_info(struct swap_info_struct *si,
-				 struct swap_cluster_info *ci);
 
 #endif /* _LINUX_UNMAP_H */

@@ -15,12 +15,13 @@
 #include <linux/bitops.h>
 #include <linux/mm_types.h>
 #include <linux/pgtable.h>
+#include <linux/unmap_compat.h>
 
 /*
  * In mm->flags: this mm may have marks.  Set before its first mark, with the mmap lock held,
- * and never cleared.  The bit is unused in 6.12 and in 7.3 (which tests it by
- * mm_flags_test()).  It is outside of MMF_INIT_MASK, so that an mm made by fork() or exec()
- * begins without it.  No bit above 31 is outside: in 6.12 that mask is a negative int.
+ * and never cleared.  The bit is unused in 6.12 and in 7.3.  It is outside of UNMAP_MMF_INHERITED,
+ * so that an mm made by fork() or exec() begins without it.  No bit above 31 is outside: in
+ * 6.12 that mask is a negative int.
  */
 #define MMF_UNMAP_MARKED	15
 
@@ -41,13 +42,13 @@ static inline pmd_t unmap_marked_pmd(void)
 
 static inline bool unmap_mm_marked(const struct mm_struct *mm)
 {
-	return test_bit(MMF_UNMAP_MARKED, &mm->flags);
+	return mm_flags_test(MMF_UNMAP_MARKED, mm);
 }
 
 static inline void unmap_mm_set_marked(struct mm_struct *mm)
 {
 	if (unlikely(!unmap_mm_marked(mm)))
-		set_bit(MMF_UNMAP_MARKED, &mm->flags);
+		mm_flags_set(MMF_UNMAP_MARKED, mm);
 }
 #else
 static inline bool unmap_pmd_marked(pmd_t pmd)
@@ -79,10 +80,16 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 
 #ifdef CONFIG_UNMAP_TABLES
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark);
+bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
 void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent);
 #else
+static inline bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd)
+{
+	return false;
+}
+
 static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
 }
@@ -98,14 +105,31 @@ static inline void __unmap_pmds_fork(struct vm_area_struct *child,
 }
 #endif
 
+/* Whether a PMD is marked now.  @pmd may be null.  No lock is held. */
+static inline bool unmap_pmd_has_mark(pmd_t *pmd)
+{
+	return IS_ENABLED(CONFIG_UNMAP_TABLES) && pmd &&
+	       unlikely(unmap_pmd_marked(pmdp_get_lockless(pmd)));
+}
+
 /*
  * Remove a mark: from now on a fault may install a huge page there.  @pmd may be null.  The
  * PMD lock is taken and dropped if the PMD is marked.
  */
 static inline void unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
-	if (pmd && unlikely(unmap_pmd_marked(pmdp_get_lockless(pmd))))
+	if (unmap_pmd_has_mark(pmd))
 		__unmap_pmd_forget(mm, pmd);
+}
+
+/*
+ * For MADV_COLLAPSE, which treats an empty table and a missing one differently: allocate the
+ * table again where one was freed.  False if none was, or if there is no memory.  @pmd may be
+ * null.  The mmap lock is held for reading.
+ */
+static inline bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd)
+{
+	return unmap_pmd_has_mark(pmd) && __unmap_pmd_refill(mm, pmd);
 }
 
 /* For free_pgtables(): no VMA is left, so no other task reaches the PMD.  No lock is held. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shims for Linux 6.12.  The code is written for the newest kernel; each shim
- * says what it replaces and when it can be dropped.
+ * How Linux 6.12 and 7.3 differ: page descriptors, control groups, lists of the shrinker.  The
+ * code is written for the newest kernel.
  */
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
@@ -15,28 +15,26 @@
 #include <linux/unmap.h>
 
 #include "arch.h"
+#include "compat_entries.h"
 
-/*
- * Record a deferred flush.  In 7.3 set_tlb_ubc_flush_pending() takes a range.  x86
- * records the whole mm whatever the address, so one call is enough for a run; others
- * (arm64) flush the address, so every page needs a call.  Drop when 6.12 goes.
- */
-static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
-				     unsigned long start, unsigned long end)
-{
-	do {
-		set_tlb_ubc_flush_pending(mm, pte, start);
-		start += PAGE_SIZE;
-	} while (!UNMAP_ARCH_ONE_FLUSH && start < end);
-}
-
-/*
- * PageAnonExclusive() without its check for hugetlb pages, which do not come in runs.
- * In 7.3 page->flags is a struct.
- */
+/* PageAnonExclusive() without its check for hugetlb pages, which do not come in runs. */
 static inline bool compat_anon_exclusive(const struct page *page)
 {
+#if UNMAP_ON_6_12
 	return test_bit(PG_anon_exclusive, &page->flags);
+#else
+	return test_bit(PG_anon_exclusive, &page->flags.f);
+#endif
+}
+
+/* The flags of a page table: an unsigned long in 6.12, in a struct in 7.3. */
+static inline unsigned long *compat_table_flags(struct ptdesc *table)
+{
+#if UNMAP_ON_6_12
+	return &table->__page_flags;
+#else
+	return &table->pt_flags.f;
+#endif
 }
 
 /* What a folio is charged to (a memcg or an obj_cgroup), only to be compared. */
@@ -92,9 +90,10 @@ static inline long compat_memcg_room(struct mm_struct *mm)
 }
 
 /*
- * In 7.3 each list of a list_lru has its own lock, and the callback does not get it as an
- * argument.  When 6.12 goes, replace this by list_lru_shrink_walk().
+ * list_lru_shrink_walk().  In 7.3 each list of a list_lru has its own lock, and the callback
+ * does not get it as an argument.
  */
+#if UNMAP_ON_6_12
 struct compat_lru_walk {
 	enum lru_status (*isolate)(struct list_head *item,
 				   struct list_lru_one *list, void *arg);
@@ -121,5 +120,8 @@ compat_list_lru_shrink_walk(struct list_lru *lru, struct shrink_control *sc,
 
 	return list_lru_shrink_walk(lru, sc, compat_lru_isolate, &walk);
 }
+#else
+#define compat_list_lru_shrink_walk	list_lru_shrink_walk
+#endif
 
 #endif /* __MM_UNMAP_COMPAT_H */

@@ -44,11 +44,11 @@ static __always_inline void discard_drop_rmap(struct discard *d, struct folio *f
 {
 	int gone;
 
-	__folio_rmap_sanity_checks(folio, page, nr, RMAP_LEVEL_PTE);
+	__folio_rmap_sanity_checks(folio, page, nr, PGTABLE_LEVEL_PTE);
 	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
 		folio_remove_rmap_ptes(folio, page, nr, d->vma);
 	} else {
-		gone = large ? discard_rmap_large(folio, page, nr) :
+		gone = large ? discard_rmap_large(folio, page, nr, d->vma) :
 			       atomic_add_negative(-1, &folio->_mapcount);
 		if (gone)
 			discard_owe(&d->debt, folio,
@@ -281,10 +281,10 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	d->ptep = start;
 
 	flush_tlb_batched_pending(mm);
-	arch_enter_lazy_mmu_mode();
+	lazy_mmu_mode_enable();
 	discard_entries(d);
 	discard_settle_accounts(d);
-	arch_leave_lazy_mmu_mode();
+	lazy_mmu_mode_disable();
 	discard_notice_table(d, pmd, start, addr);
 
 	if (d->force_flush) {

@@ -16,6 +16,7 @@
 
 #include <asm/tlb.h>
 
+#include "compat_rmap.h"
 #include "internal.h"
 #include "run.h"
 #include "table.h"
@@ -93,7 +94,7 @@ static inline unsigned int discard_left(const struct discard *d)
 /* Whether to discard anonymous pages: truncation may keep COWed pages (!even_cows). */
 static inline bool discard_private(const struct discard *d)
 {
-	return !d->details || d->details->even_cows;
+	return !d->details || compat_zap_cows(d->details);
 }
 
 static inline bool discard_wanted(const struct discard *d,
@@ -102,11 +103,16 @@ static inline bool discard_wanted(const struct discard *d,
 	return discard_private(d) || !folio_test_anon(folio);
 }
 
+/* Whether to drop all markers: the VMA goes, or what it maps is truncated. */
+static inline bool discard_drops_markers(const struct discard *d)
+{
+	return d->details && d->details->zap_flags & ZAP_FLAG_DROP_MARKER;
+}
+
 /* Whether to drop userfaultfd markers, and not to leave new ones. */
 static inline bool discard_markers(const struct discard *d)
 {
-	return vma_is_anonymous(d->vma) ||
-	       (d->details && d->details->zap_flags & ZAP_FLAG_DROP_MARKER);
+	return vma_is_anonymous(d->vma) || discard_drops_markers(d);
 }
 
 /* Write markers, if needed, into @nr cleared entries that agreed with @pte in uffd-wp. */
@@ -151,7 +157,8 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);
 
 /* discard_rmap.c */
-int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr);
+int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
+		       struct vm_area_struct *vma);
 void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 		       enum node_stat_item item);
 void discard_pay_debt(struct rmap_debt *debt);

@@ -7,18 +7,18 @@
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
 #include <linux/swap.h>
-#include <linux/swap_cgroup.h>
 #include <linux/swapops.h>
 
+#include "compat_swap.h"
 #include "discard.h"
 
 /*
  * Device-private and device-exclusive entries hold a folio reference; only device-private
  * ones are in rmap.  False: the entry stays.
  */
-static bool discard_device_page(struct discard *d, swp_entry_t entry)
+static bool discard_device_page(struct discard *d, softleaf_t entry)
 {
-	struct page *page = pfn_swap_entry_to_page(entry);
+	struct page *page = softleaf_to_page(entry);
 	struct folio *folio = page_folio(page);
 
 	if (!discard_wanted(d, folio))
@@ -26,16 +26,16 @@ static bool discard_device_page(struct discard *d, swp_entry_t entry)
 	/* Only anonymous memory has such entries, so no userfaultfd marker is due. */
 	WARN_ON_ONCE(!folio_test_anon(folio));
 	d->rss[mm_counter(folio)]--;
-	if (is_device_private_entry(entry))
+	if (compat_device_in_rmap(entry))
 		folio_remove_rmap_pte(folio, page, d->vma);
 	folio_put(folio);
 	return true;
 }
 
 /* A migration entry: migration has already removed the rmap.  False: the entry stays. */
-static bool discard_migrating(struct discard *d, swp_entry_t entry)
+static bool discard_migrating(struct discard *d, softleaf_t entry)
 {
-	struct folio *folio = pfn_swap_entry_folio(entry);
+	struct folio *folio = softleaf_to_folio(entry);
 
 	if (!discard_wanted(d, folio))
 		return false;
@@ -59,18 +59,18 @@ static unsigned int discard_equal_entries(const struct discard *d, pte_t pte)
  */
 static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 {
-	swp_entry_t entry = pte_to_swp_entry(pte);
+	swp_entry_t entry = softleaf_from_pte(pte);
 	unsigned int left = discard_left(d);
 	const pte_t *ptep = d->ptep, *end = ptep + left;
 	unsigned short id;
 
 	if (!UNMAP_ARCH_SWAP_STEP)
 		return swap_pte_batch(d->ptep, left, pte);
-	id = lookup_swap_cgroup_id(entry);
+	id = compat_swap_charge(entry);
 	while (++ptep < end) {
 		pte = __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
 		entry.val++;
-		if (!pte_same(*ptep, pte) || lookup_swap_cgroup_id(entry) != id)
+		if (!pte_same(*ptep, pte) || compat_swap_charge(entry) != id)
 			break;
 	}
 	return ptep - d->ptep;
@@ -82,13 +82,13 @@ static bool discard_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 	if (!discard_private(d))
 		return false;
 	d->rss[MM_SWAPENTS] -= nr;
-	free_swap_and_cache_nr(entry, nr);
+	swap_put_entries_direct(entry, nr);
 	return true;
 }
 
-static bool discard_is_device_page(swp_entry_t entry)
+static bool discard_is_device_page(softleaf_t entry)
 {
-	return is_device_private_entry(entry) || is_device_exclusive_entry(entry);
+	return softleaf_is_device_private(entry) || softleaf_is_device_exclusive(entry);
 }
 
 /*
@@ -97,21 +97,25 @@ static bool discard_is_device_page(swp_entry_t entry)
  */
 static bool discard_drop(struct discard *d, pte_t pte, unsigned int *nr)
 {
-	swp_entry_t entry = pte_to_swp_entry(pte);
+	softleaf_t entry = softleaf_from_pte(pte);
 
-	if (!non_swap_entry(entry)) {
+	if (softleaf_is_swap(entry)) {
 		*nr = discard_swap_run(d, pte);
 		return discard_swap(d, entry, *nr);
 	}
 	if (discard_is_device_page(entry))
 		return discard_device_page(d, entry);
-	if (is_migration_entry(entry))
+	if (softleaf_is_migration(entry))
 		return discard_migrating(d, entry);
-	if (pte_marker_entry_uffd_wp(entry)) {
+	if (softleaf_is_uffd_wp_marker(entry)) {
 		*nr = discard_equal_entries(d, pte);
 		return discard_markers(d);
 	}
-	if (is_hwpoison_entry(entry) || is_poisoned_swp_entry(entry))
+	if (softleaf_is_guard_marker(entry)) {
+		*nr = discard_equal_entries(d, pte);
+		return discard_drops_markers(d);
+	}
+	if (softleaf_is_hwpoison(entry) || softleaf_is_poison_marker(entry))
 		return discard_private(d);
 	pr_alert("unrecognized swap entry 0x%lx\n", entry.val);
 	WARN_ON_ONCE(1);
@@ -134,9 +138,8 @@ unsigned int discard_nonpresent(struct discard *d, pte_t pte)
 		d->remains = true;
 		return nr;
 	}
-	clear_not_present_full_ptes(d->tlb->mm, d->addr, d->ptep, nr,
-				    d->tlb->fullmm);
-	if (unlikely(pte_swp_uffd_wp_any(pte)))
+	compat_clear_nonpresent(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
+	if (unlikely(pte_swp_uffd_any(pte)))
 		discard_leave_markers(d, nr, pte);
 	return nr;
 }

@@ -11,8 +11,25 @@
 /* Some pages of the folio are still mapped: an anonymous one may be split under pressure. */
 static void discard_note_partly_mapped(struct folio *folio)
 {
-	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio))
+	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio) &&
+	    !folio_is_device_private(folio))
 		deferred_split_folio(folio, true);
+}
+
+/*
+ * CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are counted, and all of its
+ * pages count as mapped until the last mapping goes.
+ */
+static int discard_rmap_uncounted(struct folio *folio, unsigned int nr,
+				  struct vm_area_struct *vma)
+{
+	int left = folio_sub_return_large_mapcount(folio, nr, vma);
+
+	if (!left)
+		return folio_large_nr_pages(folio);
+	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
+		discard_note_partly_mapped(folio);
+	return 0;
 }
 
 /**
@@ -20,17 +37,21 @@ static void discard_note_partly_mapped(struct folio *folio)
  * @folio: not hugetlb
  * @page: the first of the pages
  * @nr: how many; their PTEs are cleared
+ * @vma: mapped them
  *
  * Like folio_remove_rmap_ptes(), but leaves statistics and munlock to the caller.
  *
  * Return: by how many pages the statistics of mapped pages must fall.
  */
-int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr)
+int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
+		       struct vm_area_struct *vma)
 {
 	struct page *end = page + nr;
 	int last = 0, left;
 
-	atomic_sub(nr, &folio->_large_mapcount);
+	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
+		return discard_rmap_uncounted(folio, nr, vma);
+	folio_sub_large_mapcount(folio, nr, vma);
 	for (; page < end; page++)
 		last += atomic_add_negative(-1, &page->_mapcount);
 	if (!last)
@@ -77,7 +98,7 @@ void discard_pay_debt(struct rmap_debt *debt)
 		return;
 	debt->nr = 0;
 	if (debt->lruvec)
-		__mod_lruvec_state(debt->lruvec, debt->item, -nr);
+		compat_mod_lruvec_state(debt->lruvec, debt->item, -nr);
 	else
 		__mod_node_page_state(NODE_DATA(debt->nid), debt->item, -nr);
 }

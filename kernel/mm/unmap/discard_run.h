@@ -130,9 +130,7 @@ static __always_inline unsigned int discard_run_length(struct discard *d, pte_t 
 		return 1;
 	if (UNMAP_ARCH_FOURS)
 		return discard_take_run(d, pte, limit, false);
-	return folio_pte_batch(folio, d->addr, d->ptep, pte, limit,
-			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY,
-			       NULL, NULL, NULL);
+	return compat_pte_batch(folio, d->addr, d->ptep, pte, limit);
 }
 
 static __always_inline unsigned int discard_clear_anon(struct discard *d, pte_t pte,

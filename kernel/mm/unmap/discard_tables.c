@@ -13,13 +13,29 @@
 #include "discard.h"
 
 struct zap_details unmap_zap_dontneed = {
-	.even_cows = true,
-	.zap_flags = UNMAP_ZAP_MMAP_LOCKED,
+	COMPAT_ZAP_ALL,
+	.zap_flags = UNMAP_ZAP_MADVISE,
 };
 
 static bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag)
 {
 	return details && details->zap_flags & flag;
+}
+
+/* MADV_DONTNEED holds the mmap lock, or only the VMA's lock: both exclude free_pgtables(). */
+static void discard_assert_madvise_locked(const struct discard *d)
+{
+	if (COMPAT_MADVISE_LOCKS_MMAP)
+		lockdep_assert_held(&d->tlb->mm->mmap_lock);
+	else if (!rwsem_is_locked(&d->tlb->mm->mmap_lock))
+		vma_assert_locked(d->vma);
+}
+
+/* Law 7: whether the caller is known to hold the mmap lock. */
+static bool discard_holds_mmap_lock(const struct discard *d)
+{
+	return d->wanted == WANT_EDGES ||
+	       (d->wanted == WANT_ALL_TABLES && COMPAT_MADVISE_LOCKS_MMAP);
 }
 
 /*
@@ -32,8 +48,8 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 {
 	if (!d->details || !unmap_tables_enabled() || d->tlb->fullmm)
 		return WANT_NO_TABLES;
-	if (discard_zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED)) {
-		lockdep_assert_held(&d->tlb->mm->mmap_lock);
+	if (discard_zap_flag(d->details, UNMAP_ZAP_MADVISE)) {
+		discard_assert_madvise_locked(d);
 		return WANT_ALL_TABLES;
 	}
 	if (discard_zap_flag(d->details, ZAP_FLAG_UNMAP)) {
@@ -53,7 +69,7 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 static bool discard_takes_all(const struct discard *d, unsigned long addr, unsigned long end)
 {
 	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
-	       discard_zap_flag(d->details, UNMAP_ZAP_MMAP_LOCKED);
+	       discard_zap_flag(d->details, UNMAP_ZAP_MADVISE);
 }
 
 /**
@@ -106,7 +122,7 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 {
 	if (next - addr == HPAGE_PMD_SIZE)
 		return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
-	__split_huge_pmd(d->vma, pmd, addr, false, NULL);
+	compat_split_huge_pmd(d->vma, pmd, addr);
 	return false;
 }
 
@@ -116,7 +132,7 @@ static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 {
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
-	if (is_swap_pmd(pmdval) || pmd_trans_huge(pmdval) || pmd_devmap(pmdval)) {
+	if (pmd_is_huge(pmdval)) {
 		if (discard_huge(d, pmd, addr, next))
 			return false;
 	} else if (pmd_none(pmdval)) {
@@ -175,7 +191,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.start = addr;
 	unmap_batch_begin(&batch, vma, tlb);
 	d.wanted = discard_wanted_tables(&d);
-	batch.mmap_locked = d.wanted != WANT_CLEARED;
+	batch.mmap_locked = discard_holds_mmap_lock(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
 		if (discard_has_table(&d, pmd, addr, next))

@@ -46,8 +46,7 @@ static enum evict_step evict_split_pmd(struct unmap_op *op,
 	if (!(op->flags & TTU_SPLIT_HUGE_PMD))
 		return EVICT_FAILED;
 
-	split_huge_pmd_locked(op->vma, pvmw->address, pvmw->pmd, false,
-			      op->folio);
+	compat_split_huge_pmd_locked(op->vma, pvmw->address, pvmw->pmd, op->folio);
 	op->flags &= ~TTU_SPLIT_HUGE_PMD;
 	page_vma_mapped_walk_restart(pvmw);
 	return EVICT_NEXT;
@@ -57,7 +56,7 @@ static unsigned long evict_mapped_pfn(pte_t pte)
 {
 	if (likely(pte_present(pte)))
 		return pte_pfn(pte);
-	return swp_offset_pfn(pte_to_swp_entry(pte));
+	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
 /* Set up @op's run: it begins at the walk's current entry. */

@@ -25,7 +25,7 @@ bool unmap_evict_file(struct unmap_op *op)
 {
 	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
 
-	if (unlikely(pte_uffd_wp(op->run.pte)))
+	if (unlikely(pte_uffd(op->run.pte)))
 		unmap_run_leave_markers(op->vma, &op->run);
 	unmap_run_retire(op, mm_counter_file(op->folio), UNMAP_KIND_FILE);
 	return true;

@@ -10,6 +10,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "compat_swap.h"
 #include "internal.h"
 #include "run.h"
 
@@ -68,8 +69,8 @@ static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 		swp_pte = pte_swp_mkexclusive(swp_pte);
 	if (present ? pte_soft_dirty(pte) : pte_swp_soft_dirty(pte))
 		swp_pte = pte_swp_mksoft_dirty(swp_pte);
-	if (present ? pte_uffd_wp(pte) : pte_swp_uffd_wp(pte))
-		swp_pte = pte_swp_mkuffd_wp(swp_pte);
+	if (present ? pte_uffd(pte) : pte_swp_uffd(pte))
+		swp_pte = pte_swp_mkuffd(swp_pte);
 	return swp_pte;
 }
 
@@ -92,27 +93,20 @@ static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
 	}
 }
 
-static bool swap_take_references(const struct unmap_op *op, swp_entry_t entry)
-{
-	if (op->run.nr == 1)
-		return swap_duplicate(entry) >= 0;
-	return unmap_swap_take_run(entry, op->run.nr);
-}
-
 /* Do all that can fail.  On failure nothing has changed. */
 static enum unmap_reason swap_prepare(struct unmap_op *op, swp_entry_t entry,
 				      bool exclusive)
 {
 	enum unmap_reason reason = UNMAP_GOES;
 
-	if (!swap_take_references(op, entry))
+	if (!compat_swap_take(entry, op->run.nr))
 		return UNMAP_STAYS_SWAP_COUNT;
 	if (!swap_arch_agrees(op))
 		reason = UNMAP_STAYS_ARCH;
 	else if (exclusive && !swap_give_up_exclusive(op))
 		reason = UNMAP_STAYS_PINNED;
 	if (reason != UNMAP_GOES)
-		swap_free_nr(entry, op->run.nr);
+		compat_swap_drop(entry, op->run.nr);
 	return reason;
 }
 

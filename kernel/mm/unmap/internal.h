@@ -168,16 +168,6 @@ bool unmap_evict_lazyfree(struct unmap_op *op);
 bool unmap_evict_swap(struct unmap_op *op);
 bool unmap_evict_poison(struct unmap_op *op);
 
-/* swap_refs.c: the swap entries' folio is in the swap cache, and locked. */
-#ifdef CONFIG_SWAP
-bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr);
-#else
-static inline bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
-{
-	return false;
-}
-#endif
-
 /* evict_hugetlb.c: called by the rmap walk. */
 #ifdef CONFIG_HUGETLB_PAGE
 bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,

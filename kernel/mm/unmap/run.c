@@ -189,9 +189,5 @@ void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason)
 void unmap_run_leave_markers(struct vm_area_struct *vma,
 			     const struct pte_run *run)
 {
-	unsigned int i;
-
-	for (i = 0; i < run->nr; i++)
-		pte_install_uffd_wp_if_needed(vma, run->addr + i * PAGE_SIZE,
-					      run->ptep + i, run->pte);
+	cond_install_uffd_wp_ptes(vma, run->addr, run->ptep, run->pte, run->nr);
 }

@@ -10,6 +10,7 @@
 #include <linux/swapops.h>
 #include <linux/unmap.h>
 
+#include "compat_swap.h"
 #include "internal.h"
 
 /*

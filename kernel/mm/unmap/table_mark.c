@@ -24,13 +24,12 @@
 #include <linux/pagewalk.h>
 #include <linux/pgtable.h>
 #include <linux/sched.h>
-#include <linux/sched/coredump.h>
 #include <linux/unmap.h>
 
 #include "internal.h"
 
 /* fork() must not inherit the flag, since a child begins without marks: mmf_init_flags(). */
-static_assert(!(MMF_INIT_MASK & BIT(MMF_UNMAP_MARKED)));
+static_assert(!(UNMAP_MMF_INHERITED & BIT(MMF_UNMAP_MARKED)));
 
 /*
  * PMD lock and mmap lock held.  Because fork() holds the mmap lock for writing, it sees the
@@ -79,6 +78,19 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 	if (unmap_pmd_marked(pmdp_get(pmd)))
 		pmd_clear(pmd);
 	spin_unlock(pml);
+}
+
+/**
+ * __unmap_pmd_refill - allocate the page table again that was freed
+ * @mm: of the PMD; its mmap lock is held for reading
+ * @pmd: had a mark
+ *
+ * Return: false if there is no memory.
+ */
+bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd)
+{
+	mmap_assert_locked(mm);
+	return !pte_alloc(mm, pmd);
 }
 
 /**

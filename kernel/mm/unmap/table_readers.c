@@ -61,7 +61,7 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
  */
 void unmap_table_set_gone(pte_t *table)
 {
-	set_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(table)->__page_flags);
+	set_bit(UNMAP_TABLE_GONE, compat_table_flags(virt_to_ptdesc(table)));
 }
 
 /**
@@ -70,7 +70,7 @@ void unmap_table_set_gone(pte_t *table)
  */
 bool unmap_table_gone(pte_t *pte)
 {
-	return test_bit(UNMAP_TABLE_GONE, &virt_to_ptdesc(pte)->__page_flags);
+	return test_bit(UNMAP_TABLE_GONE, compat_table_flags(virt_to_ptdesc(pte)));
 }
 
 /**
