@@ -4,6 +4,7 @@
 import errno
 import hashlib
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -86,9 +87,23 @@ def test_a_wrong_series_says_what_is_wrong(old: str, new: str, said: str) -> Non
         hooks.parse_series(HOOK.replace(old, new))
 
 
-def test_no_hook_for_this_kernel() -> None:
-    with pytest.raises(CheckFailed, match=r"no hook .* Linux 5\.10\.0"):
-        hooks.fitting(hooks.parse_series(HOOK), Version.parse("5.10"))
+@pytest.mark.parametrize("kernel", ["5.10.0", "6.15.2", "7.2.12", "7.4.0"])
+def test_no_hook_for_this_kernel(kernel: str) -> None:
+    """Hooks for 6.12 and 7.3 include the versions between in their range, but do not fit them."""
+    with pytest.raises(CheckFailed, match=f"no hook .* Linux {re.escape(kernel)}"):
+        hooks.fitting(hooks.load(), Version.parse(kernel))
+
+
+def test_each_kernel_has_its_own_of_a_pair() -> None:
+    """NAME is for 6.12, NAME_7_3 for 7.3; both change the same file for the same reason."""
+    found = {hook.name: hook for hook in hooks.load()}
+    twins = [name for name in found if name.endswith("_7_3")]
+    assert twins
+    for name in twins:
+        pair = [found[name.removesuffix("_7_3")], found[name]]
+        assert pair[0].file == pair[1].file
+        assert hooks.fitting(pair, Version.parse("6.12.117")) == pair[:1]
+        assert hooks.fitting(pair, Version.parse("7.3.4")) == pair[1:]
 
 
 BEFORE = """\

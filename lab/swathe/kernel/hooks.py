@@ -15,6 +15,7 @@ from swathe.base import process, reading, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
 from swathe.kernel import anchors, changes
+from swathe.kernel.source import KERNELS
 from swathe.kernel.version import Version, in_range
 
 SERIES = HOOKS / "series"
@@ -90,9 +91,9 @@ def meant_for(hooks: list[Hook], kernel: Version) -> list[Hook]:
 
 
 def fitting(hooks: list[Hook], kernel: Version) -> list[Hook]:
-    """Return the hooks for this kernel; raise if there are hooks, but none for it."""
+    """Return the hooks for this kernel, which must be a known one; raise if there are none."""
     chosen = meant_for(hooks, kernel)
-    if hooks and not chosen:
+    if hooks and (not chosen or kernel.series not in KERNELS):
         raise CheckFailed(f"no hook in hooks/series is for Linux {kernel}")
     return chosen
 

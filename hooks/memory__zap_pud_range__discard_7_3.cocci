@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// Discard what the page tables below one PUD map in mm/unmap/discard_tables.c (Linux 7.3).
+///
+/// Target:   mm/memory.c, zap_pud_range()
+/// Why here: munmap(), exit, MADV_DONTNEED, truncation and the OOM reaper all come here, once for
+///           each gigabyte, so that neighbouring empty tables can be freed together.
+/// Missing:  memory is discarded as in stock, and its page tables stay.
+//
+// The stock function serves while the switch is off, and is still inlined: switched off, the
+// hook costs one static branch.  It serves MADV_DONTNEED, too, where mm/unmap/ frees no tables,
+// because stock frees them then (PT_RECLAIM).
+
+@@
+expression tlb, vma, pud, addr, details;
+symbol next;
+@@
+zap_pud_range(...) {
+<...
+- next = zap_pmd_range(tlb, vma, pud, addr, next, details);
++ if (unmap_enabled(UNMAP_BIT_DISCARD) && !unmap_leaves_to_stock(details))
++ 	next = unmap_zap_pmd_range(tlb, vma, pud, addr, next, details);
++ else
++ 	next = zap_pmd_range(tlb, vma, pud, addr, next, details);
+...>
+}
