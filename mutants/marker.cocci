@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-identifier vma, run, i;
+expression vma, addr, ptep, pte, nr;
 @@
 unmap_run_leave_markers(...)
 {
-  ...
-- for (i = 0; i < run->nr; i++)
-+ for (i = 0; i < (unmap_mutated(MARKER) ? 1 : run->nr); i++)
-	pte_install_uffd_wp_if_needed(vma, ...);
+...
+  cond_install_uffd_wp_ptes(vma, addr, ptep, pte,
+- nr
++ unmap_mutated(MARKER) ? 1 : nr
+  );
+...
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-typedef swp_entry_t;
-identifier entry, nr;
+expression E, N;
 @@
-unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
+swap_prepare(...)
 {
-+ if (unmap_mutated(SWAP_LEAK))
-+	swap_refs_take_each(entry, nr);
-  return ...;
+...
+  if (!compat_swap_take(E, N))
+	return false;
++ if (unmap_mutated(SWAP_LEAK) && N > 1)
++	compat_swap_take(E, N);
+...
 }

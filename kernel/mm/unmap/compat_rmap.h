@@ -30,6 +30,9 @@ static inline int folio_sub_return_large_mapcount(struct folio *folio, int nr,
 }
 
 #define folio_large_nr_pages	folio_nr_pages
+
+/* Set by the rmap walk when it goes on to another page table. */
+#define PVMW_PGTABLE_CROSSED	0
 #endif
 
 /* Interrupts may come in: only preemption is disabled. */
@@ -58,6 +61,12 @@ static inline bool compat_zap_cows(const struct zap_details *details)
 #else
 #define COMPAT_ZAP_ALL	.skip_cows = false
 #endif
+
+/*
+ * Whether evicting mlocks large folios, too.  6.12 mlocks only single pages for which that was
+ * missed.
+ */
+#define COMPAT_MLOCKS_LARGE	(!UNMAP_ON_6_12)
 
 /* Whether MADV_DONTNEED holds the mmap lock.  7.3 takes only the VMA's lock if it can. */
 #define COMPAT_MADVISE_LOCKS_MMAP	UNMAP_ON_6_12

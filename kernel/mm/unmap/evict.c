@@ -14,6 +14,7 @@
 #include <linux/swapops.h>
 #include <linux/userfaultfd_k.h>
 
+#include "compat_rmap.h"
 #include "internal.h"
 #include "run.h"
 #include "table.h"
@@ -25,14 +26,28 @@ enum evict_step {
 	EVICT_FAILED,	/* something must stay: stop */
 };
 
-/* A folio in a mlocked VMA stays mapped; mlock it here if that was missed before. */
-static bool evict_held_by_mlock(struct unmap_op *op)
+static bool evict_held_by_mlock(const struct unmap_op *op)
 {
-	if ((op->flags & TTU_IGNORE_MLOCK) || !(op->vma->vm_flags & VM_LOCKED))
-		return false;
-	if (!folio_test_large(op->folio))
+	return !(op->flags & TTU_IGNORE_MLOCK) && op->vma->vm_flags & VM_LOCKED;
+}
+
+/*
+ * A folio in a mlocked VMA stays mapped; mlock it here if that was missed before.  A large
+ * folio only if the VMA maps all of it, by one page table: its lock is held from the first
+ * entry to the last.
+ */
+static enum evict_step evict_mlock(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+{
+	bool large = folio_test_large(op->folio);
+
+	if (large && !COMPAT_MLOCKS_LARGE)
+		return EVICT_FAILED;
+	op->mlocked++;
+	if (large && pvmw->pte && op->mlocked != pvmw->nr_pages)
+		return EVICT_NEXT;
+	if (!(pvmw->flags & PVMW_PGTABLE_CROSSED))
 		mlock_vma_folio(op->folio, op->vma);
-	return true;
+	return EVICT_FAILED;
 }
 
 /*
@@ -167,7 +182,7 @@ static enum evict_step evict_step(struct unmap_op *op,
 {
 	lockdep_assert_held(pvmw->ptl);
 	if (evict_held_by_mlock(op))
-		return EVICT_FAILED;
+		return evict_mlock(op, pvmw);
 	if (unlikely(!pvmw->pte))
 		return evict_split_pmd(op, pvmw);
 
@@ -195,7 +210,7 @@ static bool evict_walk(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 		page_vma_mapped_walk_done(pvmw);
 		return step == EVICT_DONE;
 	}
-	return true;
+	return !op->mlocked;
 }
 
 /*
@@ -215,6 +230,7 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	op.folio = folio;
 	op.vma = vma;
 	op.flags = (enum ttu_flags)(long)arg;
+	op.mlocked = 0;
 
 	/*
 	 * TTU_SYNC: take each page-table lock, and so wait for others who have

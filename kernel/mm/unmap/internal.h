@@ -126,12 +126,14 @@ struct pte_run {
  * @folio: locked and referenced by the caller of try_to_unmap()
  * @vma: its rmap lock (anon_vma or i_mmap) is held for read
  * @flags: as passed to try_to_unmap()
+ * @mlocked: entries passed because the VMA is mlocked
  * @run: the run being unmapped
  */
 struct unmap_op {
 	struct folio *folio;
 	struct vm_area_struct *vma;
 	enum ttu_flags flags;
+	unsigned int mlocked;
 	struct pte_run run;
 };
 
