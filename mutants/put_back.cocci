@@ -6,6 +6,6 @@ identifier pte;
 run_key(pte_t pte)
 {
 + if (unmap_mutated(PUT_BACK))
-+	pte = pte_clear_uffd_wp(pte_clear_soft_dirty(pte_wrprotect(pte)));
++	pte = pte_clear_uffd(pte_clear_soft_dirty(pte_wrprotect(pte)));
   ...
 }

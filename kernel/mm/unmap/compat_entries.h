@@ -50,6 +50,7 @@ static inline bool softleaf_is_guard_marker(softleaf_t entry)
 /* userfaultfd's bit: in 7.3 it may also mean read-write protection (RWP). */
 #define pte_uffd		pte_uffd_wp
 #define pte_mkuffd		pte_mkuffd_wp
+#define pte_clear_uffd		pte_clear_uffd_wp
 #define pte_swp_uffd		pte_swp_uffd_wp
 #define pte_swp_mkuffd		pte_swp_mkuffd_wp
 #define pte_swp_uffd_any	pte_swp_uffd_wp_any
@@ -66,6 +67,8 @@ static inline void cond_install_uffd_wp_ptes(struct vm_area_struct *vma,
 }
 
 /* Renamed in 7.3. */
+#define FOLIO_MAPPING_ANON	PAGE_MAPPING_ANON
+#define make_device_exclusive_entry	make_readable_device_exclusive_entry
 #define PGTABLE_LEVEL_PTE	RMAP_LEVEL_PTE
 #define lazy_mmu_mode_enable	arch_enter_lazy_mmu_mode
 #define lazy_mmu_mode_disable	arch_leave_lazy_mmu_mode

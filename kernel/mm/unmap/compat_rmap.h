@@ -31,6 +31,15 @@ static inline int folio_sub_return_large_mapcount(struct folio *folio, int nr,
 
 #define folio_large_nr_pages	folio_nr_pages
 
+/* Zap without details; the first only VM_PFNMAP and VM_MIXEDMAP.  Renamed in 7.3. */
+#define zap_special_vma_range	zap_vma_ptes
+
+static inline void zap_vma_range(struct vm_area_struct *vma, unsigned long addr,
+				 unsigned long size)
+{
+	zap_page_range_single(vma, addr, size, NULL);
+}
+
 /* Set by the rmap walk when it goes on to another page table. */
 #define PVMW_PGTABLE_CROSSED	0
 #endif

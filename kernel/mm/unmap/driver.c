@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat_rmap.h"
 #include "internal.h"
 #include "driver_watch.h"
 
@@ -174,9 +175,9 @@ static int zap(struct driver *d, const struct unmap_driver_range *range)
 	mutex_lock(&d->lock);
 	if (is_mapped(d, range, VM_PFNMAP | VM_MIXEDMAP)) {
 		if (d->vma->vm_flags & VM_PFNMAP)
-			zap_vma_ptes(d->vma, range->addr, bytes(range));
+			zap_special_vma_range(d->vma, range->addr, bytes(range));
 		else
-			zap_page_range_single(d->vma, range->addr, bytes(range), NULL);
+			zap_vma_range(d->vma, range->addr, bytes(range));
 		err = 0;
 	}
 	mutex_unlock(&d->lock);

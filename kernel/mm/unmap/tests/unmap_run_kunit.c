@@ -197,9 +197,9 @@ static void unmap_run_ends_where_soft_dirty_changes(struct kunit *test)
 static void unmap_run_ends_where_uffd_wp_changes(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	pte_t pte = pte_mkuffd_wp(plain_pte(t, 6));
+	pte_t pte = pte_mkuffd(plain_pte(t, 6));
 
-	if (!pte_uffd_wp(pte))
+	if (!pte_uffd(pte))
 		kunit_skip(test, "no userfaultfd-wp bit in this kernel");
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, pte), 6);
 	KUNIT_EXPECT_EQ(test, find(t, 6, 6), 1);
@@ -208,7 +208,7 @@ static void unmap_run_ends_where_uffd_wp_changes(struct kunit *test)
 static void unmap_run_ends_where_nothing_is_mapped(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->op.folio) + 6);
+	swp_entry_t entry = make_device_exclusive_entry(folio_pfn(t->op.folio) + 6);
 
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, __pte(0)), 6);
 	KUNIT_EXPECT_EQ(test, nr_with_odd(t, 6, swp_entry_to_pte(entry)), 6);
@@ -276,7 +276,7 @@ static void unmap_run_gathers_from_all(struct kunit *test)
 static void unmap_run_of_nonpresent_is_one(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
-	swp_entry_t entry = make_readable_device_exclusive_entry(folio_pfn(t->op.folio));
+	swp_entry_t entry = make_device_exclusive_entry(folio_pfn(t->op.folio));
 	pte_t pte = swp_entry_to_pte(entry);
 	unsigned int i;
 
@@ -322,7 +322,7 @@ static void pretend_anon(struct unmap_run_test *t, bool anon)
 
 	for (i = 0; i < NR && !anon; i++)
 		ClearPageAnonExclusive(folio_page(t->op.folio, i));
-	t->op.folio->mapping = anon ? (void *)PAGE_MAPPING_ANON : NULL;
+	t->op.folio->mapping = anon ? (void *)FOLIO_MAPPING_ANON : NULL;
 	if (anon)
 		folio_set_swapbacked(t->op.folio);
 	else
@@ -416,7 +416,7 @@ static pte_t random_pte(struct unmap_run_test *t, unsigned int i, u32 bits)
 		pte = pte_mkdirty(pte);
 	pte = bits & BIT(2) ? pte_mksoft_dirty(pte) : pte_clear_soft_dirty(pte);
 	if (bits & BIT(3))
-		pte = pte_mkuffd_wp(pte);
+		pte = pte_mkuffd(pte);
 	if (bits & BIT(4))
 		pte = pte_mkyoung(pte);
 	return pte;
