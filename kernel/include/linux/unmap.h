@@ -98,13 +98,17 @@ static inline bool unmap_leaves_to_stock(const struct zap_details *details)
 #define UNMAP_FILL_AGAIN	(-ERESTARTNOINTR)
 
 /* Whether to begin again, because @err is that error; otherwise user space never gets it. */
+#ifdef CONFIG_UNMAP_TABLES
 static inline bool unmap_fill_again(ssize_t *err)
 {
-	if (!IS_ENABLED(CONFIG_UNMAP_TABLES) || likely(*err != UNMAP_FILL_AGAIN))
+	if (likely(*err != UNMAP_FILL_AGAIN))
 		return false;
 	*err = -EAGAIN;
 	return !fatal_signal_pending(current);
 }
+#else
+#define unmap_fill_again(err)	false
+#endif
 
 /*
  * Empty page tables are freed while stock code runs.  With these functions stock code

@@ -73,10 +73,14 @@ static inline void unmap_mm_set_marked(struct mm_struct *mm)
 #endif
 
 /* None and not marked: no table was freed there, so a fault may install a huge page. */
+#ifdef CONFIG_UNMAP_TABLES
 static inline bool unmap_pmd_untouched(pmd_t pmd)
 {
 	return pmd_none(pmd) && !unmap_pmd_marked(pmd);
 }
+#else
+#define unmap_pmd_untouched	pmd_none
+#endif
 
 #ifdef CONFIG_UNMAP_TABLES
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark);
