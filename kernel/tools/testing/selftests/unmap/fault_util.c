@@ -61,7 +61,7 @@ static struct symbol *look_up(const char *name)
 {
 	for (int i = 0; i < NR_SYMBOLS; i++) {
 		if (!strcmp(symbols[i].name, name))
-			return &symbols[i];
+			return symbols[i].end ? &symbols[i] : NULL;
 		if (!symbols[i].name[0])
 			return find_symbol(&symbols[i], name) ? &symbols[i] : NULL;
 	}
