@@ -15,6 +15,7 @@ from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
 from swathe.base.errors import CheckFailed, UsageError
+from swathe.base.paths import ROOT
 from swathe.kernel import changes, hooks, source, tree
 from swathe.kernel.version import Version, in_range, of_tree
 
@@ -294,6 +295,15 @@ def test_matches_are_counted(repository: Path, small_tree: Path, calls: str, sai
     assert hooks.apply_one(hook, text, kernel) == text.replace(CALL, NOTED)
     with pytest.raises(hooks.HookMissed, match=f"rmap__try_it does not fit mm/rmap.c .*{said}"):
         hooks.apply_one(hook, text.replace(CALL, calls), kernel)
+
+
+def test_kernels_differ_in_compat_headers_alone() -> None:
+    """Only these headers test which kernel it is."""
+    tests = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UNMAP_ON_6_12)\b")
+    sources = [path for path in (ROOT / "kernel").rglob("*") if path.suffix in (".c", ".h")]
+    testing = {path.name for path in sources if tests.search(path.read_text())}
+    assert "unmap_compat.h" in testing
+    assert [name for name in testing if not re.fullmatch(r"(unmap_)?compat(_\w+)?\.h", name)] == []
 
 
 @pytest.mark.parametrize("hook", hooks.load(), ids=lambda hook: hook.name)
