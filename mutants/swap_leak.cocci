@@ -6,7 +6,7 @@ swap_prepare(...)
 {
 ...
   if (!compat_swap_take(E, N))
-	return false;
+	return UNMAP_STAYS_SWAP_COUNT;
 + if (unmap_mutated(SWAP_LEAK) && N > 1)
 +	compat_swap_take(E, N);
 ...

@@ -12,6 +12,7 @@ from swathe.base import release
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import OVERLAY, ROOT
 from swathe.kernel import hooks
+from swathe.kernel.version import Version
 
 HEADING = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$", re.MULTILINE)
 
@@ -22,6 +23,10 @@ def test_the_changelog_has_the_version_and_its_day() -> None:
     assert (version, day) == (now.version, str(now.released))
 
 
+def count(series: str) -> int:
+    return len(hooks.fitting(hooks.load(), Version.parse(series)))
+
+
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(release, "commit", lambda: "abc-dirty")
     assert __main__.main(["version"]) == 0
@@ -29,7 +34,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         f"swathe {now.version}, released {now.released}",
         "commit abc-dirty",
-        f"for Linux 6.12.y: {len(hooks.load())} hooks",
+        *(f"for Linux {series}.y: {count(series)} hooks" for series in ("6.12", "7.3")),
     ]
 
 

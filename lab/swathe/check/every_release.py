@@ -16,7 +16,7 @@ from swathe.kernel.source import Source
 from swathe.kernel.version import Version
 
 HEADER = ("Linux", "Debian's package", "spatch", "hooks that fit", "hooked files", "swathe")
-NAME = f"releases-{releases.SERIES}"
+NAME = "releases"
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,10 @@ def record(rows: Sequence[ReleaseRow], keep: bool) -> Path:
 def markdown(rows: Sequence[ReleaseRow]) -> str:
     shown = table.markdown(table.of_text(HEADER, [row.cells() for row in rows]), table.as_it_is)
     return (
-        f"{results.SPDX}\n# Point releases of Linux {releases.SERIES}\n\n"
-        "`./swathe test hooks --releases`: how many hooks fit the source of each release that\n"
-        "Debian's archives have, and a checksum of all files as the hooks leave them: it is the\n"
-        "same for each version of spatch. Only the sources were read; what was built and booted\n"
-        f"is in the other tables.\n\n{shown}\n"
+        f"{results.SPDX}\n# Releases of Linux\n\n"
+        "`./swathe test hooks --releases`: how many hooks fit the source of each release of\n"
+        f"Linux {releases.SERIES} that Debian's archives have, and of newer kernels, and a checksum\n"
+        "of all files as the hooks leave them: it is the same for each version of spatch. Only\n"
+        "the sources were read; what was built and booted is in the other tables.\n\n"
+        f"{shown}\n"
     )

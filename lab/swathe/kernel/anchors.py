@@ -56,8 +56,10 @@ def rules(text: str, functions: Sequence[str]) -> list[RuleAnchors]:
 
 
 def read_rule(declared: str, body: str, functions: Sequence[str]) -> RuleAnchors:
+    """Read a rule; the functions that it only calls are no places to look in."""
     known = metavariables(declared)
-    named = set(C_TOKEN.findall(f"{declared} {body}"))
+    heads = (line for line in body.splitlines() if not line.endswith(";"))
+    named = set(C_TOKEN.findall("\n".join([declared, *heads])))
     own = tuple(name for name in functions if name in named) or (WHOLE_FILE,)
     return RuleAnchors(own, tuple(anchors(body, known)))
 
