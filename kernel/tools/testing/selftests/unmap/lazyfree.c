@@ -207,7 +207,7 @@ TEST_F(lazyfree, straddles_tables)
 		moved[i] = move_across(self->mem + i * self->folio, self->folio, before[i]);
 		ASSERT_NE(MAP_FAILED, moved[i]);
 		ASSERT_EQ(pages, count_pages(moved[i], self->folio, PM_PRESENT));
-		ASSERT_TRUE(!!(page_flags(moved[i] + PAGE) & BIT_ULL(KPF_COMPOUND_TAIL)));
+		ASSERT_TRUE(!!(page_flags(moved[i] + PAGE) & PAGE_TAIL));
 	}
 	reclaim_file(2 * LEN);
 	for (long i = 0; i < nr; i++)

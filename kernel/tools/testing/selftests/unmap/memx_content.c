@@ -265,7 +265,7 @@ static void truncate_object(struct range range)
 	object->size = size;
 }
 
-static void write_file(struct range range)
+static void write_to_file(struct range range)
 {
 	__u32 index, nr, stamp = new_stamp();
 	struct object *object = pick_object(&index, &nr);
@@ -311,7 +311,7 @@ struct operation content_operations[] = {
 	{ "populate_write", 12, populate_write, false },
 	{ "punch", 12, punch, false },
 	{ "truncate", 6, truncate_object, false },
-	{ "write_file", 30, write_file, false },
+	{ "write_file", 30, write_to_file, false },
 	{ "sync_file", 3, sync_file, false },
 	{ "remove", 8, remove_pages, false },
 	{ }

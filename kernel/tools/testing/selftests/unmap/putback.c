@@ -97,7 +97,7 @@ static long count_changed(const __u64 *before, const char *mem, __u64 bits)
 static bool was_put_back(const char *page, bool on, long long runs, long long entries)
 {
 	if (!on)
-		return page_flags(page) & BIT_ULL(KPF_SWAPBACKED);
+		return page_flags(page) & PAGE_SWAPBACKED;
 	return unmap_stat("put_back_runs") > runs && unmap_stat("put_back_entries") > entries;
 }
 
@@ -115,7 +115,7 @@ static void check_extra_reference(struct __test_metadata *_metadata,
 	pinned = count_pages(self->mem, LEN, PM_PRESENT);
 	EXPECT_EQ(PAGES - pinned, vmstat("pglazyfreed") - self->freed);
 	if (on) {
-		EXPECT_FALSE(!!(page_flags(self->mem) & BIT_ULL(KPF_SWAPBACKED)));
+		EXPECT_FALSE(!!(page_flags(self->mem) & PAGE_SWAPBACKED));
 		unpin(&self->pin);
 		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 		EXPECT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT | PM_SWAP));
@@ -310,7 +310,7 @@ TEST_F(putback, droppable)
 	ASSERT_TRUE(pin_folios(&self->pin, mem, self->folio, 1));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
 	EXPECT_EQ(0, count_wrong(mem, 128 * PAGE, 2));
-	EXPECT_FALSE(!!(page_flags(mem) & BIT_ULL(KPF_SWAPBACKED)));
+	EXPECT_FALSE(!!(page_flags(mem) & PAGE_SWAPBACKED));
 	if (variant->on)
 		EXPECT_LT(self->runs, unmap_stat("put_back_runs"));
 }

@@ -67,7 +67,7 @@ long count_not_zero(const char *mem, size_t len)
 
 /* Files on XFS. */
 
-static bool write_file(int fd, size_t len, unsigned char seed, size_t chunk)
+static bool fill_file(int fd, size_t len, unsigned char seed, size_t chunk)
 {
 	char *data = malloc(len);
 	bool done = data;
@@ -92,7 +92,7 @@ static int filled(int fd, size_t len, unsigned char seed, unsigned long kib)
 	if (fd < 0)
 		return -1;
 	/* One extent: a write, and its last folio, would end where XFS's reservation ends. */
-	if (!posix_fallocate(fd, 0, len) && write_file(fd, len, seed, kib * KIB))
+	if (!posix_fallocate(fd, 0, len) && fill_file(fd, len, seed, kib * KIB))
 		return fd;
 	close(fd);
 	return -1;

@@ -110,7 +110,7 @@ static bool is_folio(int kpageflags, const void *mem, size_t pages)
 		if (!(entries[i] & PM_PRESENT) ||
 		    PAGEMAP_PFN(entries[i]) != PAGEMAP_PFN(entries[0]) + i)
 			return false;
-		if (!(flags[i] & BIT_ULL(KPF_COMPOUND_TAIL)) != !i)
+		if (!(flags[i] & PAGE_TAIL) != !i)
 			return false;
 	}
 	return true;

@@ -16,7 +16,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <linux/kernel-page-flags.h>
 #include <linux/types.h>
 
 /* BIT_ULL(), PM_* and PAGEMAP_PFN(). */
@@ -24,6 +23,13 @@
 
 #define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
+
+/*
+ * Two bits of /proc/kpageflags.  <linux/kernel-page-flags.h> has them, too, but newer
+ * kernels' vm_util.h defines some of its names as masks.
+ */
+#define PAGE_SWAPBACKED	BIT_ULL(14)
+#define PAGE_TAIL	BIT_ULL(16)
 
 #define CGROUP_ROOT	"/sys/fs/cgroup"
 
