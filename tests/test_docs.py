@@ -19,6 +19,7 @@ HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 NAMED_TEST = re.compile(r"`(\w+) -t (\w+)`")
 COUNTER = re.compile(r"`((?:evict|put_back|discard|flushes|tables|run_order)_\w+)`")
 BUG = re.compile(r"\bbug (\d+)")
+HOOK = re.compile(r"`([a-z]\w*?__\w+__\w+)`")
 
 
 def anchors(page: Path) -> set[str]:
@@ -66,3 +67,13 @@ def test_every_bug_is_listed_with_tests_that_exist() -> None:
     assert said <= set(listed)
     for program, test in NAMED_TEST.findall(page):
         assert re.search(rf"\b{test}", sources[program]), f"{program} -t {test}"
+
+
+@pytest.mark.parametrize("name", ["stock-bugs.md", "upstream.md"])
+def test_pages_name_tests_and_hooks_that_exist(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text()
+    sources = {path.stem: path.read_text() for path in TESTS.glob("*.c")}
+    for program, test in NAMED_TEST.findall(page):
+        assert re.search(rf"\b{test}\b", sources[program]), f"{program} -t {test}"
+    assert HOOK.findall(page)
+    assert set(HOOK.findall(page)) <= {hook.name for hook in hooks.load()}
