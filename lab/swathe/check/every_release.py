@@ -125,8 +125,8 @@ def markdown(rows: Sequence[ReleaseRow]) -> str:
     return (
         f"{results.SPDX}\n# Releases of Linux\n\n"
         "`./swathe test hooks --releases`: how many hooks fit the source of each release of\n"
-        f"Linux {releases.SERIES} that Debian's archives have, and of newer kernels, and a checksum\n"
-        "of all files as the hooks leave them: it is the same for each version of spatch. Only\n"
-        "the sources were read; what was built and booted is in the other tables.\n\n"
+        f"Linux {releases.SERIES} that Debian's archives have, and of newer kernels, and a\n"
+        "checksum of all files as the hooks leave them: it is the same for each version of\n"
+        "spatch. Only the sources were read; what was built and booted is in the other tables.\n\n"
         f"{shown}\n"
     )
