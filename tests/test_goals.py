@@ -32,9 +32,10 @@ def test_every_goal_names_a_metric_that_its_program_prints() -> None:
 
 def test_every_goal_says_something_and_is_not_above_stock() -> None:
     for goal in goals.load():
-        assert goal.goal is not None
+        limit = goal.wanted(goal.stock)
+        assert limit is not None
         if goal.stock is not None and goal.bench != "multifault":
-            assert goal.goal <= goal.stock, goal
+            assert limit <= goal.stock, goal
 
 
 def test_the_nine_rows_of_the_thread_and_their_source() -> None:
@@ -61,10 +62,17 @@ def test_a_goal_is_met_by_what_is_not_above_it(value: float, met: bool) -> None:
 
 
 def test_a_goal_may_be_what_stock_takes() -> None:
-    goal = goals.Goal("multifault", "1", "per_fault", 6233, None, 6264, over_stock=0.005)
+    goal = goals.Goal("multifault", "1", "per_fault", 6233, None, 6264, of_stock=1.005)
     assert (goal.met(6500, 6500), goal.met(6531, 6500), goal.met(6533, 6500)) == (True, True, False)
     assert goal.wanted() == 6264
     assert not goal.met(6265)
+
+
+def test_a_goal_may_be_a_fraction_of_stock_alone() -> None:
+    goal = goals.Goal("zap", "4K", "instructions", 70e6, of_stock=0.8)
+    assert (goal.wanted(), goal.wanted(71e6)) == (56e6, 71e6 * 0.8)
+    assert (goal.met(56.5e6), goal.met(56.5e6, 71e6)) == (False, True)
+    assert goals.Goal("zap", "4K", "instructions", of_stock=0.8).wanted() is None
 
 
 @pytest.mark.parametrize("said", ["{ stokc = 1 }", '{ stock = "1" }', "{ goal = true }"])

@@ -89,7 +89,7 @@ def row(name: str, case: Case, configs: Sequence[str], judged: bool) -> list[str
     pages = [compare.per_page(case, config) for config in configs]
     cells += ["" if each is None else f"{each:.1f}" for each in pages]
     if judged:
-        cells += [millions(line.goal.goal if line and line.goal else None), verdict(line)]
+        cells += [millions(line.wanted() if line else None), verdict(line)]
     return cells
 
 

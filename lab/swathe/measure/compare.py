@@ -64,7 +64,7 @@ class Line:
 
     def verdict(self) -> GoalVerdict:
         value = self.value(SWATHE)
-        if self.goal is None or self.goal.goal is None:
+        if self.goal is None or self.wanted() is None:
             return GoalVerdict.NONE
         if value is None:
             return GoalVerdict.UNMEASURED

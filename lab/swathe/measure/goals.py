@@ -18,8 +18,9 @@ Tables = dict[str, dict[str, dict[str, dict[str, Any]]]]
 class Goal(Struct, frozen=True, forbid_unknown_fields=True):
     """The goal for one metric of one case, in the metric's unit; None means unknown.
 
-    If swathe should cost nothing, over_stock is the fraction by which its figure may exceed
-    stock's in the same run; goal is then the limit at the time it was set.
+    of_stock makes the limit a multiple of stock's figure in the same run: 0.8 where swathe should
+    take a fifth less, 1.003 where it should cost nothing and the spread is 0.3 %. Where that figure
+    is not known, the limit is goal or, without one, the same multiple of the stock given here.
     """
 
     bench: str
@@ -29,13 +30,17 @@ class Goal(Struct, frozen=True, forbid_unknown_fields=True):
     newest: int | float | None = None
     goal: int | float | None = None
     note: str = ""
-    over_stock: float | None = None
+    of_stock: float | None = None
 
     def wanted(self, stock: float | None = None) -> float | None:
         """Return the limit; stock is stock's figure in the same run."""
-        if self.over_stock is None or stock is None:
+        if stock is None:
+            if self.goal is not None:
+                return self.goal
+            stock = self.stock
+        if self.of_stock is None or stock is None:
             return self.goal
-        return stock * (1 + self.over_stock)
+        return stock * self.of_stock
 
     def met(self, value: float, stock: float | None = None) -> bool:
         """Whether value is within the limit; without a limit every value is."""
