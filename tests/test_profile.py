@@ -2,11 +2,16 @@
 """The profiler: its decoder, what it writes, and what is made of that."""
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
+from swathe import __main__
+from swathe.base import results
 from swathe.base.errors import CheckFailed, EnvironmentLacks, VmLost
+from swathe.cli import profile
 from swathe.guest import vm
+from swathe.guest.environment import Environment
 from swathe.guest.sections import Section
 from swathe.kernel import compiler
 from swathe.measure import calltree, functions, plugin, rows
@@ -218,3 +223,17 @@ def test_the_tree_has_what_is_worth_a_line_after_its_caller() -> None:
         (("try_to_unmap", "flush"), 40),
         (("try_to_unmap", "walk"), 34),
     ]
+
+
+def test_a_newer_kernels_profile_is_kept_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "HERE", tmp_path)
+    about = Environment("7.3.4", "0", "QEMU", "gcc", 1, "4G", "swathe profile", "2026-01-01", "abc")
+    for words in ([], ["--kernel", "7.3"]):
+        args = __main__.parser().parse_args(["profile", "zap", "64K", *words])
+        request = profile.request_from(args)
+        found = functions.ProfileResult((), about)
+        assert [path.name for path in functions.save(request, found)] == [
+            f"profile-zap-64K{''.join(f'-{word}' for word in words[1:])}.json"
+        ]

@@ -10,7 +10,7 @@ from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import scratch, write_atomically
 from swathe.guest import environment, sections, session, settings
 from swathe.kernel import build
-from swathe.measure import benches, calltree, instructions, plugin, rows
+from swathe.measure import benches, calltree, columns, instructions, plugin, rows
 from swathe.measure.calltree import Region
 
 CONFIGS = ("stock", "swathe")
@@ -135,9 +135,15 @@ def as_json(profile: ProfiledRun) -> dict[str, object]:
     }
 
 
+def newer(kernel: build.KernelRequest) -> Iterator[str]:
+    """Yield what keeps a newer kernel's profile beside the LTS kernel's."""
+    if kernel.kernel != columns.LTS.series:
+        yield kernel.kernel
+
+
 def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
     """Write folded stacks for flame graphs, and all counts as JSON; yield the paths."""
-    name = f"{request.bench.name}-{request.case}"
+    name = "-".join((request.bench.name, request.case, *newer(request.kernel)))
     for profile in result.profiles:
         path = results.HERE / f"{name}-{profile.config}.folded"
         write_atomically(path, profile.region.folded().encode())
