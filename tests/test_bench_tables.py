@@ -6,9 +6,14 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
+from swathe import __main__
 from swathe.base import table
+from swathe.base.errors import UsageError
 from swathe.base.table import Table
-from swathe.measure import bench_tables
+from swathe.cli import bench
+from swathe.guest.environment import Environment
+from swathe.kernel import build
+from swathe.measure import bench_tables, goals, instructions
 from swathe.measure.rows import Row
 
 CONFIGS = ["stock", "swathe"]
@@ -30,10 +35,13 @@ def zap(*values: float, configs: Sequence[str] = CONFIGS) -> list[Row]:
     ]
 
 
-def printed(found: Sequence[Row], configs: Sequence[str] = CONFIGS, judged: bool = True) -> str:
+def printed(
+    found: Sequence[Row], configs: Sequence[str] = CONFIGS, judged: bool = True,
+    kernel: str = "6.12",
+) -> str:  # fmt: skip
     console = Console(width=200, highlight=False)
     with console.capture() as capture:
-        for shown in bench_tables.of_bench(found, configs, judged):
+        for shown in bench_tables.of_bench(found, configs, judged, goals.load(kernel)):
             console.print(shown if isinstance(shown, str) else table.terminal(shown))
     return capture.get()
 
@@ -50,6 +58,31 @@ def test_one_line_a_case_with_its_goal() -> None:
 
 def test_a_goal_is_missed_by_swathe_alone() -> None:
     assert line(printed(zap(7_000_000, 7_400_001)), "64K")[-1] == "missed"
+
+
+def test_the_newer_kernel_has_goals_of_its_own() -> None:
+    """64 KiB: at most 0.86 of stock in the same run."""
+    for ours, said in ((7_310_000, "met"), (7_310_001, "missed")):
+        cells = line(printed(zap(8_500_000, ours), kernel="7.3"), "64K")
+        assert cells[-2:] == ["7.31", said]
+    assert line(printed(zap(9_000_000, 7_400_000), kernel="7.3"), "64K")[-1] == "met"
+    assert line(printed(zap(9_000_000, 7_400_001)), "64K")[-1] == "missed"
+
+
+def test_the_switch_must_cost_nothing_while_it_is_off() -> None:
+    configs = ["pristine", *CONFIGS]
+
+    def off(stock: float, judged: bool = True, kernel: str = "6.12") -> list[str]:
+        text = printed(zap(10_000_000, stock, 7e6, configs=configs), configs, judged, kernel)
+        _, _, part = text.partition("stock, switched off")
+        return line(part, "64K")
+
+    assert off(10_050_000) == ["+0.50", "%", "+0.50", "%", "met"]
+    assert off(10_050_001) == ["+0.50", "%", "+0.50", "%", "missed"]
+    assert off(10_040_000, kernel="7.3") == ["+0.40", "%", "+0.40", "%", "met"]
+    assert off(10_040_001, kernel="7.3") == ["+0.40", "%", "+0.40", "%", "missed"]
+    assert off(10_100_000, judged=False) == ["+1.00", "%"]
+    assert "switched off" not in printed(zap(9, 8))
 
 
 def test_no_goal_where_none_was_set_for_it() -> None:
@@ -141,5 +174,40 @@ def test_change_in_percent() -> None:
 
 def test_nothing_measured_prints_nothing() -> None:
     assert not [
-        shown for shown in bench_tables.of_bench([], CONFIGS, True) if isinstance(shown, Table)
+        shown
+        for shown in bench_tables.of_bench([], CONFIGS, True, goals.load())
+        if isinstance(shown, Table)
     ]
+
+
+def environment() -> Environment:
+    return Environment("7.3.4", "0", "QEMU", "gcc", 1, "4G", "swathe bench", "2026-01-01", "abc")
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["--kernel", "7.3"], "7.31 met"),
+        ([], "7.40 met"),
+        (["--kernel", "7.3", "--cpus", "2"], ""),
+        (["--kernel", "7.3", "--source", "/x"], ""),
+    ],
+)
+def test_what_is_measured_is_judged_by_the_goals_of_its_kernel(
+    capsys: pytest.CaptureFixture[str], words: list[str], verdict: str
+) -> None:
+    request = bench.request_from(__main__.parser().parse_args(["bench", "zap:64K", *words]))
+    result = instructions.BenchResult(tuple(zap(8.5e6, 7e6)), (), environment(), ())
+    bench.show(request, result)
+    cells = line(capsys.readouterr().out, "64K")
+    assert " ".join(cells[6:]) == verdict
+
+
+@pytest.mark.parametrize("command", [["bench"], ["profile", "zap"]])
+def test_a_kernel_is_not_measured_against_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr(build, "build", lambda _: pytest.fail("a kernel was built"))
+    words = [*command, "--kernel", "7.3", "--against", "7.3"]
+    assert __main__.main(words) == UsageError.status
+    assert "its untouched tree is --against pristine" in capsys.readouterr().err

@@ -127,4 +127,6 @@ def test_goals_are_for_the_lean_kernel() -> None:
         return bench.with_goals(bench.request_from(args))
 
     assert judged([])
+    assert judged(["--kernel", "7.3"])
     assert not judged(["--flavor", "distro"])
+    assert not judged(["--kernel", "7.3", "--arch", "arm64"])

@@ -19,7 +19,7 @@ from swathe import __main__
 from swathe.base import results, table
 from swathe.base.errors import EnvironmentLacks, UsageError
 from swathe.base.table import Table
-from swathe.measure import commands, compare, figures, files, goals, recording
+from swathe.measure import columns, commands, compare, figures, files, goals, recording
 from swathe.measure.calltree import Counts
 from swathe.measure.compare import GoalVerdict
 from swathe.measure.figures import Figures, Malformed, Profile, Run
@@ -106,6 +106,73 @@ def test_runs_that_nothing_is_taken_from_are_not_named() -> None:
     assert [one.date for one in found.runs] == ["2026-01-02"]
 
 
+def newer_run(date: str, *rows: Row, **more: str) -> Run:
+    return run(date, *rows, command="swathe bench --kernel 7.3", kernel="7.3.4", **more)
+
+
+BOTH = [
+    newer_run("2026-01-02", row("stock", 70e6), row("swathe", 56e6)),
+    run("2026-01-01", row("stock", 64e6), row("swathe", 60e6), row("7.3", 69e6)),
+]
+
+
+def test_a_newer_kernel_has_columns_of_its_own() -> None:
+    """Its stock is of the boot that measured its swathe, also if another run is newer."""
+    wanted = {"stock": 64e6, "swathe": 60e6, "7.3": 70e6, "swathe 7.3": 56e6}
+    old, new = BOTH
+    newest = replace(new, environment={**new.environment, "date": "2026-01-03"})
+    for order in ([old, new], [new, old], [newest, old]):
+        found = figures.merge(order)
+        assert {r.config: r.value for r in found.rows} == wanted
+        assert {r.case for r in found.rows} == {"4K"}
+    assert {r.config for r in figures.merge([new]).rows} == {"stock", "swathe", "7.3"}
+
+
+def test_a_newer_kernels_untouched_tree_is_not_the_lts_ones() -> None:
+    found = figures.merge([newer_run("2026-01-01", row("pristine", 1), row("stock", 2))])
+    assert [r.config for r in found.rows] == ["pristine 7.3", "7.3"]
+
+
+def test_each_kernel_has_its_curves() -> None:
+    def curves(*configs: str) -> tuple[Series, ...]:
+        return tuple(
+            Series("ptetables", "dontneed-2M", config, "vmpte", ((0, 1), (1, len(configs))))
+            for config in configs
+        )
+
+    older, newer = run("2026-01-01", row("stock", 1)), newer_run("2026-01-02", row("stock", 1))
+    both = [
+        replace(older, series=curves("7.3", "stock", "swathe")),
+        replace(newer, series=curves("stock", "swathe")),
+    ]
+    for order in (both, both[::-1]):
+        found = {one.config: one.points[-1][1] for one in figures.merge(order).series}
+        assert found == {"stock": 3, "swathe": 3, "7.3": 2, "swathe 7.3": 2}
+    assert figures.merge(both[:1]).series == both[0].series
+
+
+def test_each_kernel_has_its_profile(recorded: Figures) -> None:
+    usual = profile_of(recorded)
+    about = {"kernel": "7.3.4", "date": "2099-01-01"}
+    newer = replace(usual, environment={**usual.environment, **about})
+    found = figures.merge([newer, usual])
+    assert [one.case for one in found.profiles] == ["64K", "64K"]
+    assert [list(one.configs) for one in found.profiles] == [
+        ["stock", "swathe"], ["7.3", "swathe 7.3"],
+    ]  # fmt: skip
+    document = write.build(found, "")
+    assert [plot.name for plot in document.plots()] == [
+        "lazyfree-64K-profile", "lazyfree-64K-7-3-profile",
+    ]  # fmt: skip
+    text = markdown.render(document)
+    assert "./swathe profile lazyfree 64K\n" in text
+    assert "./swathe profile lazyfree 64K --kernel 7.3\n" in text
+    tables_of = [tables.profile_table(one) for one in found.profiles]
+    assert [t.columns[1].name for t in tables_of] == ["stock 6.12", "stock 7.3"]
+    assert tables_of[0].rows == tables_of[1].rows
+    assert recording.profile_json(found.profiles[1])["configs"].keys() == {"stock", "swathe"}
+
+
 def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     usual = run("2026-01-01", row("stock", 60e6), row("swathe", 50e6))
     full = run("2026-01-02", row("swathe", 200e6), command="swathe bench zap --full --json /x/y")
@@ -143,7 +210,7 @@ def test_figures_are_chosen_in_the_order_of_their_rows() -> None:
     """Not in that of a set, which is another in every process."""
     cases = ["4K", "2048K", "64K", "16K", "exit-4K", "1024K", "128K", "sparse-4K"]
     one = run("2026-01-01", *(row("stock", 1, case) for case in cases))
-    assert [case for _, case, _ in figures.choose([one])] == cases
+    assert [case for _, case, _ in figures.choose([figures.keys_of(one.rows)])] == cases
 
 
 @pytest.mark.parametrize(
@@ -260,23 +327,97 @@ def test_a_table_says_it_all_and_marks_what_is_not_of_this_run() -> None:
     table = tables.comparison("munmap()", [measured, other])
     assert table.caption == "munmap(), million instructions"
     assert [column.name for column in table.columns] == [
-        "case", "stock 6.12", "stock 7.3", "swathe", "change", "goal", "verdict", "spread",
+        "case", "stock 6.12", "swathe 6.12", "change", "goal", "verdict", "stock 7.3", "spread",
     ]  # fmt: skip
     assert cells(table, "4 KiB") == [
-        "4 KiB", "64.00", "69.00", "53.00", "−17.2 %", "≤ 53.00", "met", "0.100 %",
+        "4 KiB", "64.00", "53.00", "−17.2 %", "≤ 53.00", "met", "69.00", "0.100 %",
     ]  # fmt: skip
-    assert cells(table, "64 KiB")[2] == "70.00 †"
+    assert cells(table, "64 KiB")[6] == "70.00 †"
     assert tables.has_recorded([measured, other])
     assert not tables.has_recorded([measured])
 
 
 def test_the_newest_kernel_has_its_column_from_what_was_known_before() -> None:
     table = tables.comparison("munmap()", [line(64e6, 53e6)])
-    assert cells(table, "4 KiB")[2] == "70.00 †"
+    assert cells(table, "4 KiB")[6] == "70.00 †"
     without = tables.comparison("munmap()", [line(64e6, 53e6, None)])
     assert [column.name for column in without.columns] == [
-        "case", "stock 6.12", "swathe", "change", "spread",
+        "case", "stock 6.12", "swathe 6.12", "change", "spread",
     ]  # fmt: skip
+
+
+NEWER_GOAL = Goal("zap", "4K", "instructions", 70e6, of_stock=0.8, note="a fifth less")
+
+
+def side_by_side(runs: Sequence[Run]) -> compare.Line:
+    (found,) = compare.lines(figures.merge(runs).rows, [GOAL], [NEWER_GOAL])
+    return found
+
+
+def test_two_kernels_stand_side_by_side_each_with_its_goal() -> None:
+    table = tables.comparison("munmap()", [side_by_side(BOTH)])
+    assert [column.name for column in table.columns] == [
+        "case", "stock 6.12", "swathe 6.12", "change", "goal", "verdict",
+        "stock 7.3", "swathe 7.3", "change 7.3", "goal 7.3", "verdict 7.3", "spread",
+    ]  # fmt: skip
+    assert cells(table, "4 KiB") == [
+        "4 KiB", "64.00", "60.00", "−6.2 %", "≤ 53.00", "missed by 13.2 %",
+        "70.00", "56.00", "−20.0 %", "≤ 56.00", "met", "0.100 %",
+    ]  # fmt: skip
+
+
+def test_a_newer_kernel_alone_has_no_empty_columns() -> None:
+    alone = side_by_side(BOTH[:1])
+    table = tables.comparison("munmap()", [alone])
+    assert [column.name for column in table.columns] == [
+        "case", "stock 7.3", "swathe 7.3", "change 7.3", "goal 7.3", "verdict 7.3", "spread",
+    ]  # fmt: skip
+    assert cells(table, "4 KiB")[1:5] == ["70.00", "56.00", "−20.0 %", "≤ 56.00"]
+    plot = charts.bars("n", "t", [alone])
+    assert plot and isinstance(plot.drawing, Bars)
+    (group,) = plot.drawing.groups
+    assert [(bar.config, bar.share) for bar in group.bars] == [("7.3", 1), ("swathe 7.3", 0.8)]
+    assert group.verdict == "goal 7.3 56.00: met"
+    assert "relative to stock 7.3" in plot.description
+    text = markdown.render(write.build(figures.merge(BOTH[:1]), ""))
+    assert "Instructions that Linux 7.3.4 executes" in text
+    assert "6.12 |" not in text
+    assert "of the goals on 6.12" not in text
+
+
+def test_a_goal_of_a_newer_kernel_is_not_judged_without_its_swathe() -> None:
+    alone = side_by_side(BOTH[1:])
+    table = tables.comparison("munmap()", [alone])
+    assert [column.name for column in table.columns][6:] == ["stock 7.3", "spread"]
+    assert list(content.goal_notes([alone])) == []
+    assert [note.text for note in content.goal_notes([side_by_side(BOTH)])] == [
+        "4 KiB, instructions on 7.3: a fifth less."
+    ]
+
+
+def test_the_switch_of_each_kernel_is_judged_by_its_limit() -> None:
+    pristine = {"2026-01-01": row("pristine", 63.9e6), "2026-01-02": row("pristine", 69.7e6)}
+    runs = [replace(one, rows=(*one.rows, pristine[one.date])) for one in BOTH]
+    found = side_by_side(runs)
+    newer = tables.switched_off([found], columns.NEWER, 1.004)
+    assert newer is not None and newer.caption.startswith("Stock 7.3 (switched off)")
+    assert cells(newer, "4 KiB")[1:] == ["69.70", "70.00", "+0.43 %", "≤ +0.40 %", "missed"]
+    older = tables.switched_off([found], columns.LTS, 1.005)
+    assert older is not None
+    assert cells(older, "4 KiB")[1:] == ["63.90", "64.00", "+0.16 %", "≤ +0.50 %", "met"]
+    text = markdown.render(write.build(figures.merge(runs), ""))
+    assert "1 of 1 rows of 6.12 are at most 0.5 % above the untouched tree." in text
+    assert "0 of 1 rows of 7.3 are at most 0.4 % above the untouched tree." in text
+    assert "Switched off" not in markdown.render(write.build(figures.merge(BOTH), ""))
+
+
+def test_an_unusual_runs_switch_is_not_judged() -> None:
+    rows = (row("pristine", 60e6), row("stock", 64e6), row("swathe", 60e6))
+    found = figures.merge([run("2026-01-01", *rows, command="swathe bench --flavor distro")])
+    text = markdown.render(write.build(found, ""))
+    assert "+6.67 %" in text
+    assert "Switched off, " not in text
+    assert "+0.50 %" not in text
 
 
 def test_events_are_per_page(recorded: Figures) -> None:
@@ -284,7 +425,7 @@ def test_events_are_per_page(recorded: Figures) -> None:
     table = tables.events(found)
     assert table
     assert cells(table, "64 KiB, stock 6.12") == ["64 KiB, stock 6.12", "755.1", "9.250", "0", "0"]
-    assert cells(table, "64 KiB, swathe")[1:3] == ["234.0", "1.062"]
+    assert cells(table, "64 KiB, swathe 6.12")[1:3] == ["234.0", "1.062"]
     assert tables.events([one for one in found if one.metric == "pages"]) is None
 
 
@@ -324,7 +465,7 @@ def test_a_profile_says_who_calls_whom_if_it_knows(recorded: Figures) -> None:
 def test_a_profiles_events_are_per_page(recorded: Figures) -> None:
     table = tables.profile_events(profile_of(recorded))
     assert [row[0].text for row in table.rows] == [
-        "stock 6.12, all", "stock 6.12, unmap path", "swathe, all", "swathe, unmap path",
+        "stock 6.12, all", "stock 6.12, unmap path", "swathe 6.12, all", "swathe 6.12, unmap path",
     ]  # fmt: skip
     assert cells(table, "stock 6.12, all")[1:] == ["762.1", "0", "0", "0"]
 
@@ -400,14 +541,41 @@ def test_nothing_measured_is_missing(recorded: Figures) -> None:
 
 def test_the_summary_counts_the_goals() -> None:
     found = [line(64e6, 53e6), line(64e6, 60e6), line(64e6, 60e6), line(1, 1, None)]
-    assert content.goals_met(found) == "Of 3 goals measured, 1 are met and 2 are missed."
+    assert content.goals_met(found) == "Of 3 goals measured on 6.12, 1 are met and 2 are missed."
     assert "None" in content.goals_met([line(64e6, None)])
+    both = [side_by_side(BOTH)]
+    newer = content.goals_met(both, columns.NEWER)
+    assert newer == "Of 1 goals measured on 7.3, 1 are met and 0 are missed."
+    assert "on 6.12, 0 are met and 1 are missed" in content.goals_met(both)
+
+
+def test_the_summary_has_the_columns_of_both_kernels() -> None:
+    summary = content.summary(content.Material(figures.merge(BOTH), (side_by_side(BOTH),), {}))
+    (table,) = (x for block in summary.blocks for x in texts(block) if isinstance(x, Table))
+    assert [column.name for column in table.columns] == [
+        "row", "stock 6.12", "swathe 6.12", "change", "stock 7.3", "swathe 7.3", "change 7.3",
+        "unit", "goals met", "goals met 7.3",
+    ]  # fmt: skip
+    assert cells(table, "S2 zap 4 KiB") == [
+        "S2 zap 4 KiB", "64.00", "60.00", "−6.2 %", "70.00", "56.00", "−20.0 %",
+        "M instructions", "0 of 1", "1 of 1",
+    ]  # fmt: skip
+    assert len(cells(table, "S0 lazyfree 64 KiB")) == len(table.columns)
+
+
+def test_columns_of_another_run_are_named() -> None:
+    said = content.origin_text(figures.merge(BOTH), "zap")
+    assert said == "Figures of run b; stock 7.3 and swathe 7.3 of run a."
+    assert content.origin_text(figures.merge(BOTH[:1]), "zap") == "Figures of run a."
+    assert content.again(figures.merge(BOTH), "zap") == (
+        "./swathe bench zap --kernel 7.3", "./swathe bench zap",
+    )  # fmt: skip
 
 
 def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
     one = run("2026-01-01", row("stock", 1), swathe="aaa", qemu="QEMU 7")
     other = run("2026-01-02", row("stock", 1, "64K"), swathe="bbb", qemu="QEMU 7")
-    found = content.Material(figures.merge([one, other]), (), "")
+    found = content.Material(figures.merge([one, other]), (), {})
     shared, runs = [b for b in content.environment(found).blocks if isinstance(b, Table)]
     assert cells(shared, "QEMU")[1] == "QEMU 7"
     assert {"kernel", "configuration", "QEMU", "command"} == {row[0].text for row in shared.rows}
@@ -421,18 +589,19 @@ def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
 def test_runs_with_other_options_have_no_empty_summary(command: str, alone: bool) -> None:
     found = figures.merge([run("2026-01-01", row("stock", 2), row("swathe", 1), command=command)])
     lines = tuple(compare.lines(found.rows, []))
-    blocks = content.summary(content.Material(found, lines, "")).blocks
+    blocks = content.summary(content.Material(found, lines, {})).blocks
     assert (Text(content.ELSEWHERE) in blocks) is alone
 
 
 def test_figures_of_different_kernels_are_warned_of() -> None:
     one = run("2026-01-01", row("stock", 1))
     other = run("2026-01-02", row("stock", 1, "64K"), config_hash="def")
+    newer = newer_run("2026-01-02", row("stock", 1, "64K"), config_hash="def")
     warned = [
         "different kernels" in markdown.render(write.build(figures.merge(runs), ""))
-        for runs in ([one, other], [one])
+        for runs in ([one, other], [one], BOTH, [*BOTH, newer])
     ]
-    assert warned == [True, False]
+    assert warned == [True, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -448,6 +617,7 @@ def test_figures_of_different_kernels_are_warned_of() -> None:
          "--boot 'a b'"),
         ("swathe bench --source /home/me/linux", "./swathe bench zap --source /home/me/linux",
          "--source linux"),
+        ("swathe bench --kernel 7.3", "./swathe bench zap --kernel 7.3", ""),
         ("", "./swathe bench zap", ""),
     ],
 )  # fmt: skip
@@ -464,9 +634,26 @@ def test_bars_are_relative_to_stock_and_have_the_goal() -> None:
     assert plot and isinstance(plot.drawing, Bars)
     first, second = plot.drawing.groups
     assert [bar.share for bar in first.bars] == [1, 53 / 64]
-    assert (first.goal, first.verdict) == (53 / 64, "goal 53.00: met")
-    assert (second.goal, second.bars[1].share, second.bars[1].label) == (None, 2, "20.00")
-    assert "4 KiB: stock 6.12 64.00, swathe 53.00, goal 53.00: met" in plot.description
+    assert [bar.goal for bar in first.bars] == [None, 53 / 64]
+    assert first.verdict == "goal 53.00: met"
+    assert (second.bars[1].goal, second.bars[1].share, second.bars[1].label) == (None, 2, "20.00")
+    assert "4 KiB: stock 6.12 64.00, swathe 6.12 53.00, goal 53.00: met" in plot.description
+
+
+def test_bars_of_two_kernels_have_two_goals() -> None:
+    plot = charts.bars("n", "t", [side_by_side(BOTH)])
+    assert plot and isinstance(plot.drawing, Bars)
+    (group,) = plot.drawing.groups
+    assert [(bar.config, bar.goal) for bar in group.bars] == [
+        ("stock", None), ("swathe", 53 / 64), ("7.3", None), ("swathe 7.3", 56 / 64),
+    ]  # fmt: skip
+    assert group.verdict == "goals 53.00: missed, 56.00: met"
+    assert "stock 7.3 70.00, swathe 7.3 56.00, goals 53.00: missed" in plot.description
+    for theme in plots.themes().values():
+        drawn = plots.draw(plot, theme)
+        assert {theme.fill[bar.config] for bar in group.bars} <= set(
+            re.findall(r"#[0-9a-f]{6}\b", drawn)
+        )
 
 
 def test_curves_over_folio_size_and_over_memory(recorded: Figures) -> None:
@@ -545,7 +732,7 @@ def test_contrast_is_enough(name: str) -> None:
             assert contrast(theme.page[text], theme.page[ground]) >= 4.5, (text, ground)
     for color in theme.layers:
         assert contrast(theme.page["ink"], color) >= 4.5, color
-    for config in ("stock", "7.3", "swathe"):
+    for config in charts.DRAWN:
         assert contrast(theme.stroke[config], theme.page["paper"]) >= 3, config
 
 
@@ -738,6 +925,26 @@ def test_a_record_is_the_same_figures_again(
     assert "<picture" not in (tmp_path / "some-run.md").read_text()
 
 
+def test_a_record_of_two_kernels_is_the_same_figures_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "KEPT", tmp_path)
+    given = []
+    for one in BOTH:
+        given.append(str(tmp_path / f"{one.date}.figures"))
+        data = {"rows": [asdict(each) for each in one.rows], "environment": one.environment}
+        Path(given[-1]).write_text(json.dumps(data))
+    assert __main__.main(["report", *given, "--record", "both"]) == 0
+    data = json.loads((tmp_path / "both.json").read_text())
+    kept = [[(r["config"], r["value"]) for r in each["rows"]] for each in data["runs"]]
+    assert kept == [
+        [("stock", 70e6), ("swathe", 56e6)], [("stock", 64e6), ("swathe", 60e6)],
+    ]  # fmt: skip
+    again = figures.merge(figures.load(tmp_path / "both.json", "both.json"))
+    assert again.rows == figures.merge(BOTH).rows
+    assert "| stock 7.3 | swathe 7.3 | change 7.3 |" in (tmp_path / "both.md").read_text()
+
+
 def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:
     named = {"big": Counts(1, 10_000), "small": Counts(1, 9), "tiny": Counts(2, 1)}
     config = figures.ProfileConfig(1, named, {})
@@ -757,6 +964,6 @@ def test_a_record_needs_a_plain_name(name: str) -> None:
 
 
 def test_goals_are_those_of_the_lab(recorded: Figures) -> None:
-    found = compare.lines(recorded.rows, goals.load())
+    found = compare.lines(recorded.rows, goals.load().goals)
     assert [one for one in found if one.wanted() is not None]
-    assert goals.source() in markdown.render(write.build(recorded, ""))
+    assert goals.load().source in markdown.render(write.build(recorded, ""))

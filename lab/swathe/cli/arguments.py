@@ -5,6 +5,7 @@ import argparse
 import re
 from pathlib import Path
 
+from swathe.base.errors import UsageError
 from swathe.kernel import build, config, source
 from swathe.kernel.arch import ARCHES, X86_64
 
@@ -58,6 +59,16 @@ def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> b
     return build.KernelRequest(
         args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant
     )
+
+
+def against(args: argparse.Namespace) -> str | None:
+    """Return the other kernel of --against, which must be another one."""
+    if args.against == args.kernel:
+        raise UsageError(
+            f"--against {args.against} is the kernel that is measured: "
+            "its untouched tree is --against pristine"
+        )
+    return str(args.against) if args.against else None
 
 
 def bits(text: str) -> int:

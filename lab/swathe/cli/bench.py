@@ -11,6 +11,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap
     ./swathe bench --against 7.3              also Linux 7.3
+    ./swathe bench --kernel 7.3               Linux 7.3, stock and swathe, with goals of its own
     ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes
     ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
     ./swathe bench --json out.json            write the figures as JSON, too
@@ -23,10 +24,10 @@ from swathe.base import parallel, table, ui
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import arguments
 from swathe.kernel import source
-from swathe.measure import bench_tables, benches, instructions, rows
+from swathe.measure import bench_tables, benches, goals, instructions, rows
 
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
-GOALS_FOR = ("6.12", "x86_64", "bench", None)
+GOALS_FOR = ("x86_64", "bench", None)
 
 
 def repeats(text: str) -> int:
@@ -90,7 +91,7 @@ def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
     return instructions.BenchRequest(
         arguments.request_from(args, pristine=False), tuple(choices), args.full,
-        args.against, args.repeat, args.cpus, timeout, args.boot, args.json, args.jobs,
+        arguments.against(args), args.repeat, args.cpus, timeout, args.boot, args.json, args.jobs,
     )  # fmt: skip
 
 
@@ -108,11 +109,11 @@ def main(args: argparse.Namespace) -> int:
 def show(request: instructions.BenchRequest, result: instructions.BenchResult) -> None:
     """Print the tables, and below them what the figures leave out and the environment."""
     configs = ([request.against] if request.against else []) + list(instructions.SWITCHED)
-    judged = with_goals(request)
+    judged, wanted = with_goals(request), goals.load(request.kernel.kernel)
     for choice in request.choices:
         found = [row for row in result.rows if row.bench == choice.bench.name]
         ui.out.print(f"{choice.bench.name}: {choice.bench.summary}")
-        for shown in bench_tables.of_bench(found, configs, judged):
+        for shown in bench_tables.of_bench(found, configs, judged, wanted):
             if isinstance(shown, str):
                 ui.out.print(shown, soft_wrap=True)
             else:
@@ -132,9 +133,9 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:
-    """Whether the goals were set for this kernel and these sizes."""
+    """Whether the goals of the kernel's series were set for this build of it and these sizes."""
     kernel = request.kernel
-    return (kernel.kernel, kernel.arch, kernel.flavor, kernel.source) == GOALS_FOR and (
+    return (kernel.arch, kernel.flavor, kernel.source) == GOALS_FOR and (
         not request.full and request.cpus == 1 and not request.boot
     )
 

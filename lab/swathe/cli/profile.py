@@ -63,7 +63,7 @@ def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
     choice = benches.choose([name])[0]
     wanted = arguments.request_from(args, pristine=False)
     return functions.ProfileRequest(
-        wanted, choice.bench, choice.cases[0], args.against, args.top, args.timeout
+        wanted, choice.bench, choice.cases[0], arguments.against(args), args.top, args.timeout
     )
 
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from swathe.base import table
 from swathe.base.table import Column, Table
-from swathe.measure import compare, goals
-from swathe.measure.compare import MILLION, PAGES, SWATHE, GoalVerdict, Line
+from swathe.measure import compare
+from swathe.measure.columns import PRISTINE, SWATHE
+from swathe.measure.compare import MILLION, PAGES, GoalVerdict, Line
+from swathe.measure.goals import KernelGoals
 from swathe.measure.rows import COUNTER, MAIN_METRIC, Row
 
 ABREAST = 5
@@ -20,7 +22,10 @@ Cases = Mapping[str, Case]
 
 def verdict(line: Line | None) -> str:
     """Met or missed; nothing where there is no goal, or nothing was measured."""
-    found = line.verdict() if line else GoalVerdict.NONE
+    return judgement(line.verdict() if line else GoalVerdict.NONE)
+
+
+def judgement(found: GoalVerdict) -> str:
     return found.value if found in (GoalVerdict.MET, GoalVerdict.MISSED) else ""
 
 
@@ -49,13 +54,17 @@ def change(before: float | None, after: float | None) -> str:
     return f"{100 * (after - before) / before:+.1f} %"
 
 
-def of_bench(found: Sequence[Row], configs: Sequence[str], judged: bool) -> Iterator[Table | str]:
-    """Everything about one bench's rows; judged says that the goals are for these."""
-    cases = compare.by_case(compare.lines(found, goals.load()))
+def of_bench(
+    found: Sequence[Row], configs: Sequence[str], judged: bool, wanted: KernelGoals
+) -> Iterator[Table | str]:
+    """Everything about one bench's rows; judged says that the kernel's goals are for these."""
+    cases = compare.by_case(compare.lines(found, wanted.goals))
     if not cases:
         return
     yield instructions(cases, configs, judged)
     yield from others(cases, configs, judged)
+    if PRISTINE in configs:
+        yield switched_off(cases, wanted.switched_off if judged else None)
     for name, case in cases.items():
         yield from counters(name, case)
     if judged:
@@ -91,6 +100,24 @@ def row(name: str, case: Case, configs: Sequence[str], judged: bool) -> list[str
     if judged:
         cells += [millions(line.wanted() if line else None), verdict(line)]
     return cells
+
+
+def switched_off(cases: Cases, limit: float | None) -> Table:
+    """What the switch costs while it is off, and whether that is within the limit."""
+    found = {name: line for name, case in cases.items() if (line := case.get(MAIN_METRIC))}
+    rows = []
+    for name, line in found.items():
+        cells = [name, change_of(line.costs_when_off())]
+        if limit is not None:
+            cells += [change_of(limit - 1), judgement(line.off_verdict(limit))]
+        rows.append(cells)
+    heads = ["to pristine", *(["goal", ""] if limit is not None else [])]
+    return table.make("stock, switched off", ("case", *map(Column, heads)), rows)
+
+
+def change_of(fraction: float | None) -> str:
+    """In percent, with two decimals: what is judged are tenths."""
+    return "" if fraction is None else f"{100 * fraction:+.2f} %"
 
 
 def others(cases: Cases, configs: Sequence[str], judged: bool) -> Iterator[Table]:

@@ -18,8 +18,9 @@ USUAL = {
     "--against": "",
     "--json": "",
 }
-# Those that make other figures. A further kernel, more repeats and more patience do not.
-CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--kernel", "--source")
+# Those that make other figures. A further kernel, more repeats and more patience do not. The
+# kernel itself has columns of its own.
+CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source")
 PATHS = ("--json", "--source")
 
 Option = tuple[str, ...]

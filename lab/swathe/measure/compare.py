@@ -2,22 +2,15 @@
 """One metric of one case in all configs, its goal, and what to say of it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from swathe.measure import columns
+from swathe.measure.columns import LTS, NEWEST, PRISTINE, STOCK, SWATHE, KernelColumns
 from swathe.measure.goals import Goal
 from swathe.measure.rows import MAIN_METRIC, Row
 
-STOCK, SWATHE, NEWEST, PRISTINE = "stock", "swathe", "7.3", "pristine"
-# As columns, from left to right.
-CONFIGS = (PRISTINE, STOCK, NEWEST, SWATHE)
-NAMES = {
-    PRISTINE: "pristine 6.12",
-    STOCK: "stock 6.12",
-    NEWEST: "stock 7.3",
-    SWATHE: "swathe",
-}
 EVENTS = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
 MINUS = "\N{MINUS SIGN}"
 MILLION = 1_000_000
@@ -33,7 +26,7 @@ class GoalVerdict(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: values by config."""
+    """One line of a table: values by config, and the goals for swathe on each kernel."""
 
     bench: str
     case: str
@@ -41,6 +34,15 @@ class Line:
     unit: str
     rows: Mapping[str, Row]
     goal: Goal | None = None
+    newer_goal: Goal | None = None
+
+    def on(self, kernel: KernelColumns) -> "Line":
+        """One kernel's part, with its goal: its columns are called as in a run of its own."""
+        if kernel is LTS:
+            return self
+        there = [name for name in kernel.names() if name in self.rows]
+        rows = {kernel.within_run(name): self.rows[name] for name in there}
+        return Line(self.bench, self.case, self.metric, self.unit, rows, self.newer_goal)
 
     def value(self, config: str) -> float | None:
         row = self.rows.get(config)
@@ -77,19 +79,39 @@ class Line:
             return None
         return (value - wanted) / wanted
 
+    def costs_when_off(self) -> float | None:
+        """Stock against a kernel that has never heard of mm/unmap, as a fraction."""
+        return self.change(STOCK, PRISTINE)
+
+    def off_verdict(self, limit: float | None) -> GoalVerdict:
+        """Whether that is allowed: limit is a multiple of the kernel of the untouched tree."""
+        cost = self.costs_when_off()
+        if limit is None or cost is None:
+            return GoalVerdict.NONE
+        return GoalVerdict.MET if 1 + cost <= limit else GoalVerdict.MISSED
+
     def spread(self) -> float | None:
         """The largest of the configs' spreads, as a fraction of their medians."""
         found = [row.spread / abs(row.value) for row in self.rows.values() if row.value]
         return max(found, default=None)
 
 
-def lines(rows: Iterable[Row], goals: Sequence[Goal]) -> list[Line]:
-    """Rows put side by side, in the order they come."""
-    wanted = {(goal.bench, goal.case, goal.metric): goal for goal in goals}
+def by_row(goals: Iterable[Goal]) -> dict[tuple[str, str, str], Goal]:
+    return {(goal.bench, goal.case, goal.metric): goal for goal in goals}
+
+
+def lines(
+    rows: Iterable[Row], goals: Iterable[Goal], newer_goals: Iterable[Goal] = ()
+) -> list[Line]:
+    """Rows put side by side, in the order they come; newer_goals are for the newer kernel."""
+    wanted, newer = by_row(goals), by_row(newer_goals)
     found: dict[tuple[str, str, str, str], dict[str, Row]] = {}
     for row in rows:
         found.setdefault((row.bench, row.case, row.metric, row.unit), {})[row.config] = row
-    return [Line(*key, configs, wanted.get(key[:3])) for key, configs in found.items()]
+    return [
+        Line(*key, configs, wanted.get(key[:3]), newer.get(key[:3]))
+        for key, configs in found.items()
+    ]
 
 
 def by_case(found: Iterable[Line]) -> dict[str, dict[str, Line]]:
@@ -106,14 +128,19 @@ def per_page(case: Mapping[str, Line], config: str, metric: str = MAIN_METRIC) -
     return value / pages if value is not None and pages else None
 
 
+def kernels_in(found: Iterable[Line]) -> list[KernelColumns]:
+    """The kernels that swathe was measured on: the LTS one, if none of them has a figure of it."""
+    seen = {config for line in found for config in line.rows}
+    there = [kernel for kernel in columns.KERNELS if kernel.swathe in seen]
+    return there or [LTS]
+
+
 def configs_in(found: Iterable[Line]) -> list[str]:
-    """The columns that these lines need: ours always, and whatever else was measured."""
-    seen = {config for line in found for config in line.rows} | {STOCK, SWATHE}
-    return [name for name in CONFIGS if name in seen] + sorted(seen - set(CONFIGS))
-
-
-def config_name(config: str) -> str:
-    return NAMES.get(config, config)
+    """The columns that these lines need: stock and ours always, and whatever else was measured."""
+    found = list(found)
+    seen = {config for line in found for config in line.rows}
+    seen |= {name for kernel in kernels_in(found) for name in (kernel.stock, kernel.swathe)}
+    return [name for name in columns.ALL if name in seen] + sorted(seen - set(columns.ALL))
 
 
 def scale(found: Iterable[Line]) -> tuple[float, str]:
@@ -146,9 +173,9 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
     return f"{MINUS if fraction < 0 else '+'}{text}"
 
 
-def met(found: Iterable[Line]) -> tuple[int, int]:
-    """How many goals are met, and how many were measured."""
-    verdicts = [line.verdict() for line in found]
+def met(found: Iterable[Line], kernel: KernelColumns = LTS) -> tuple[int, int]:
+    """How many of a kernel's goals are met, and how many were measured."""
+    verdicts = [line.on(kernel).verdict() for line in found]
     good = verdicts.count(GoalVerdict.MET)
     return good, good + verdicts.count(GoalVerdict.MISSED)
 

@@ -2,28 +2,30 @@
 """Read kept figures, and choose the newest of each case when there are several runs."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from swathe.measure import commands
+from swathe.measure import columns, commands
 from swathe.measure.benches import BENCHES
 from swathe.measure.calltree import Counts
+from swathe.measure.columns import KernelColumns
 from swathe.measure.rows import Row, Series
 
-SWITCHED = ("stock", "swathe")
 TOTAL = "total"
 UNMAP_PATH = "unmap_path"
 WRITING = "writing"
 GROUPS = (TOTAL, UNMAP_PATH, WRITING)
 
-Case = tuple[str, str]
+# Bench, case and config.
+Key = tuple[str, str, str]
 # A call path, and the instructions below it.
 Branch = tuple[tuple[str, ...], int]
 Made = TypeVar("Made")
+Placed = TypeVar("Placed", Row, Series)
 
 
 class Malformed(ValueError):
@@ -43,6 +45,10 @@ class Run:
     @property
     def date(self) -> str:
         return self.environment.get("date", "")
+
+    @property
+    def kernel(self) -> KernelColumns:
+        return columns.of_run(self.environment)
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,10 @@ class Profile:
     def date(self) -> str:
         return self.environment.get("date", "")
 
+    @property
+    def kernel(self) -> KernelColumns:
+        return columns.of_run(self.environment)
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -81,7 +91,7 @@ class Figures:
     rows: tuple[Row, ...] = ()
     series: tuple[Series, ...] = ()
     profiles: tuple[Profile, ...] = ()
-    origins: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    origins: Mapping[Key, int] = field(default_factory=dict)
 
     def benches(self) -> tuple[str, ...]:
         found = [row.bench for row in self.rows] + [one.bench for one in self.profiles]
@@ -146,17 +156,24 @@ def load(path: Path, shown: str) -> list[Run | Profile]:
 
 
 def told_apart(one: Run | Profile) -> Run | Profile:
-    """An unusual run's cases carry what was unusual: they are not to be mixed with others."""
+    """One that stands beside others: configs are columns of its kernel, and an unusual run's cases
+    carry what was unusual."""
     unusual = commands.setup(one.environment.get("command", ""))
-    if not unusual:
-        return one
+    column = one.kernel.beside_others
     if isinstance(one, Profile):
-        return replace(one, case=f"{one.case} {unusual}")
-    return replace(
-        one,
-        rows=tuple(replace(row, case=f"{row.case} {unusual}") for row in one.rows),
-        series=tuple(replace(each, case=f"{each.case} {unusual}") for each in one.series),
-    )
+        configs = {column(name): config for name, config in one.configs.items()}
+        return replace(one, case=f"{one.case} {unusual}".strip(), configs=configs)
+
+    def moved(each: Placed) -> Placed:
+        case = f"{each.case} {unusual}".strip()
+        return replace(each, case=case, config=column(each.config))
+
+    return replace(one, rows=tuple(map(moved, one.rows)), series=tuple(map(moved, one.series)))
+
+
+def alone(each: Placed, kernel: KernelColumns) -> Placed:
+    """A row or curve as it was in a run of this kernel."""
+    return replace(each, case=plain(each.case), config=kernel.within_run(each.config))
 
 
 def plain(case: str) -> str:
@@ -164,11 +181,15 @@ def plain(case: str) -> str:
     return case.partition(" ")[0]
 
 
+def keys_of(found: Iterable[Row | Series]) -> Collection[Key]:
+    return dict.fromkeys((one.bench, one.case, one.config) for one in found).keys()
+
+
 def merge(found: Iterable[Run | Profile]) -> Figures:
     """The newest figures of each case; only runs that something is taken from are kept."""
     every = sorted(map(told_apart, found), key=lambda one: one.date, reverse=True)
     runs = [one for one in every if isinstance(one, Run)]
-    chosen = choose(runs)
+    chosen = choose([keys_of(run.rows) for run in runs])
     used = sorted(set(chosen.values()))
     origins = {key: used.index(run) for key, run in chosen.items()}
     kept = tuple(runs[index] for index in used)
@@ -184,40 +205,49 @@ def merge(found: Iterable[Run | Profile]) -> Figures:
     )  # fmt: skip
 
 
-def choose(runs: Sequence[Run]) -> dict[tuple[str, str, str], int]:
-    """For each bench, case and config the run to take: runs are newest first.
+def choose(has: Sequence[Collection[Key]]) -> dict[Key, int]:
+    """For each bench, case and config that the runs have, the run to take: runs are newest first.
 
-    Stock and swathe stay together, for one boot measured them. Other kernels'
-    columns are taken from an older run where the newest has none.
+    A kernel's stock and swathe stay together, for one boot measured them: they are of the newest
+    run that has swathe. Other columns are of the newest run that has them.
     """
-    has = [
-        dict.fromkeys((row.bench, row.case, row.config) for row in run.rows).keys() for run in runs
-    ]
-    chosen: dict[tuple[str, str, str], int] = {}
+    chosen: dict[Key, int] = {}
     for key in dict.fromkeys(key for keys in has for key in keys):
-        pair = {(*key[:2], config) for config in SWITCHED} if key[2] in SWITCHED else {key}
-        first = next(index for index, keys in enumerate(has) if pair & keys)
+        first = next(index for index, keys in enumerate(has) if leading(key, has) in keys)
         if key in has[first]:
             chosen[key] = first
     return chosen
 
 
+def leading(key: Key, has: Sequence[Collection[Key]]) -> Key:
+    """The key whose newest run decides."""
+    kernel = next((each for each in columns.KERNELS if key[2] == each.stock), None)
+    ours = (*key[:2], kernel.swathe) if kernel else key
+    return ours if any(ours in keys for keys in has) else key
+
+
 def newest_series(runs: Sequence[Run]) -> tuple[Series, ...]:
-    """All curves of a case from the newest run that has any."""
-    found: dict[tuple[str, str, str], list[Series]] = {}
-    for run in runs:
-        here: dict[tuple[str, str, str], list[Series]] = {}
-        for one in run.series:
-            here.setdefault((one.bench, one.case, one.series), []).append(one)
-        found = {**here, **found}
-    return tuple(one for curves in found.values() for one in curves)
+    """The curves of each case, chosen as rows are."""
+    chosen = choose([keys_of(run.series) for run in runs])
+    return tuple(
+        one
+        for index, run in enumerate(runs)
+        for one in run.series
+        if chosen.get((one.bench, one.case, one.config)) == index
+    )
 
 
 def newest_profiles(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    found: dict[Case, Profile] = {}
+    """The newest of each case and kernel."""
+    found: dict[Key, Profile] = {}
     for one in profiles:
-        found.setdefault((one.bench, one.case), one)
-    return tuple(sorted(found.values(), key=lambda one: place(one.bench, one.case)))
+        found.setdefault((one.bench, one.case, one.kernel.series), one)
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda one: (place(one.bench, one.case), columns.KERNELS.index(one.kernel)),
+        )
+    )
 
 
 def place(bench: str, case: str) -> tuple[int, str, int, str]:

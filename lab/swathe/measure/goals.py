@@ -2,13 +2,13 @@
 """goals.toml: figures of stock kernels before this work, and the goals for Swathe."""
 
 import functools
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from swathe.base import reading
+from swathe.measure import columns
 
 FILE = Path(__file__).with_name("goals.toml")
 # Values by bench, case and metric.
@@ -48,36 +48,58 @@ class Goal(Struct, frozen=True, forbid_unknown_fields=True):
         return wanted is None or value <= wanted
 
 
-def parse(text: str) -> tuple[Goal, ...]:
-    """Parse the tables BENCH.CASE, which hold one metric per line."""
+class KernelGoals(Struct, frozen=True, forbid_unknown_fields=True):
+    """The goals on one kernel, and the origin of its stock figures.
+
+    switched_off is the limit of what stock takes with mm/unmap compiled in, as a multiple of the
+    kernel of the untouched tree.
+    """
+
+    source: str = ""
+    switched_off: float | None = None
+    goals: tuple[Goal, ...] = ()
+
+
+def parse(text: str) -> dict[str, KernelGoals]:
+    """Parse each kernel's goals by its series; what no series is said of is the LTS kernel's."""
     content = reading.toml(text, FILE.name)
-    content.pop("source", None)
-    tables = reading.convert(content, Tables, FILE.name)
-    return tuple(
+    newer = columns.NEWER.series
+    of_newer = reading.convert(content.pop(newer, {}), dict[str, Any], f"{FILE.name}: {newer}")
+    return {
+        columns.LTS.series: of_kernel(columns.LTS.series, content),
+        newer: of_kernel(newer, of_newer),
+    }
+
+
+def of_kernel(series: str, content: dict[str, Any]) -> KernelGoals:
+    """Parse the tables BENCH.CASE, which hold one metric per line, and what stands above them."""
+    where = f"{FILE.name}: {series}"
+    about = {name: content.pop(name) for name in ("source", "switched_off") if name in content}
+    tables = reading.convert(content, Tables, where)
+    found = tuple(
         reading.convert(
             {"bench": bench, "case": case, "metric": metric, **said},
             Goal,
-            f"{FILE.name}: {bench}.{case}.{metric}",
+            f"{where}: {bench}.{case}.{metric}",
         )
         for bench, cases in tables.items()
         for case, metrics in cases.items()
         for metric, said in metrics.items()
     )
+    return structs.replace(reading.convert(about, KernelGoals, where), goals=found)
 
 
 @functools.cache
-def load() -> tuple[Goal, ...]:
-    """Return all goals, in the file's order."""
+def every() -> dict[str, KernelGoals]:
     return parse(FILE.read_text())
 
 
-@functools.cache
-def source() -> str:
-    """Return the origin of the stock kernels' figures."""
-    return str(tomllib.loads(FILE.read_text())["source"])
+def load(series: str = columns.LTS.series) -> KernelGoals:
+    """Return one kernel's goals, in the file's order; none for a kernel that has none."""
+    return every().get(series, KernelGoals())
 
 
-def find(bench: str, case: str, metric: str) -> Goal | None:
+def find(bench: str, case: str, metric: str, series: str = columns.LTS.series) -> Goal | None:
     """Return the goal for one row, or None."""
     wanted = (bench, case, metric)
-    return next((g for g in load() if (g.bench, g.case, g.metric) == wanted), None)
+    return next((g for g in load(series).goals if (g.bench, g.case, g.metric) == wanted), None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from swathe.measure import commands
 from swathe.measure.calltree import Counts
-from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, plain
+from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, alone, plain
 
 # Functions below this share of every config's instructions are recorded as one.
 NEGLIGIBLE = 0.001
@@ -54,13 +54,11 @@ def run_json(figures: Figures, index: int) -> dict[str, Any]:
     """One run, as far as it was chosen."""
     run = figures.runs[index]
     rows = [
-        asdict(replace(row, case=plain(row.case)))
+        asdict(alone(row, run.kernel))
         for row in run.rows
         if figures.origins.get((row.bench, row.case, row.config)) == index
     ]
-    series = [
-        asdict(replace(one, case=plain(one.case))) for one in run.series if one in figures.series
-    ]
+    series = [asdict(alone(one, run.kernel)) for one in run.series if one in figures.series]
     return {**origin(run), "rows": rows, "series": series, "skipped": list(run.skipped)}
 
 
@@ -71,7 +69,8 @@ def origin(one: Run | Profile) -> dict[str, Any]:
 def profile_json(profile: Profile) -> dict[str, Any]:
     """One profile; what hardly counts is added up."""
     small = negligible(profile.configs.values())
-    configs = {name: config_json(config, small) for name, config in profile.configs.items()}
+    within = profile.kernel.within_run
+    configs = {within(name): config_json(each, small) for name, each in profile.configs.items()}
     return {
         "bench": profile.bench,
         "case": plain(profile.case),

@@ -69,18 +69,20 @@ class Missing:
 
 @dataclass(frozen=True)
 class Bar:
+    """Goal is on the same scale as share."""
+
     config: str
     share: float
     label: str
+    goal: float | None = None
 
 
 @dataclass(frozen=True)
 class BarGroup:
-    """The bars of one case; goal is on the same scale as the shares: 1 is stock."""
+    """The bars of one case; on the scale of their shares 1 is stock."""
 
     name: str
     bars: tuple[Bar, ...]
-    goal: float | None = None
     verdict: str = ""
 
 

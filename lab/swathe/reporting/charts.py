@@ -4,69 +4,85 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from swathe.measure import compare
-from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure import columns, compare
+from swathe.measure.columns import KERNELS, LTS, NEWER
+from swathe.measure.compare import GoalVerdict, Line
 from swathe.measure.figures import Profile
 from swathe.measure.rows import Series
 from swathe.reporting import tables
 from swathe.reporting.blocks import Bar, BarGroup, Bars, Curve, Lines, Plot, Stack
 
 WORD = re.compile(r"[A-Za-z0-9]+")
-DRAWN = (STOCK, NEWEST, SWATHE)
+DRAWN = tuple(name for kernel in KERNELS for name in (kernel.stock, kernel.swathe))
 # By the place on the x axis.
 Places = Mapping[float, str]
 
 
 def bars(name: str, title: str, found: Sequence[Line]) -> Plot | None:
-    """Every case on its own scale, on which stock 6.12 is 1."""
+    """Every case on its own scale, on which stock is 1."""
     by, unit = compare.scale(found)
-    text = "Bars relative to stock 6.12, labelled in"
+    text = f"Bars relative to {columns.title(whole(found))}, labelled in"
     lines = [(line, by) for line in found]
-    return bars_of(name, f"{title}, {unit}", f"{text} {unit}, the goal marked.", lines)
+    return bars_of(name, f"{title}, {unit}", f"{text} {unit}, the goals marked.", lines)
 
 
 def overview(found: Sequence[Line]) -> Plot | None:
     """One row of each thread, each labelled in its own unit."""
     lines = [(line, compare.scale([line])[0]) for line in found]
-    return bars_of("overview", "Relative to stock 6.12", "Bars, the goals marked.", lines)
+    title = f"Relative to {columns.title(whole(found))}"
+    return bars_of("overview", title, "Bars, the goals marked.", lines)
+
+
+def whole(found: Sequence[Line]) -> str:
+    """The column that is 1: stock of the LTS kernel, if that was measured."""
+    there = (kernel.stock for kernel in KERNELS if any(line.value(kernel.stock) for line in found))
+    return next(there, LTS.stock)
 
 
 def bars_of(name: str, title: str, text: str, found: Sequence[tuple[Line, float]]) -> Plot | None:
     """A group for each line, with what its labels are divided by."""
-    there = [(line, by) for line, by in found if line.value(STOCK)]
+    one = whole([line for line, _ in found])
+    there = [(line, by) for line, by in found if line.value(one)]
     if not there:
         return None
-    groups = tuple(bar_group(line, by) for line, by in there)
+    groups = tuple(bar_group(line, by, one) for line, by in there)
     said = "; ".join(group_text(line, by) for line, by in there)
     return Plot(name, title, f"{text} {said}.", Bars(groups))
 
 
-def bar_group(line: Line, by: float) -> BarGroup:
-    stock = line.value(STOCK)
+def bar_group(line: Line, by: float, one: str) -> BarGroup:
+    stock = line.value(one)
     assert stock
-    made = [
-        Bar(config, value / stock, compare.number(value, by))
-        for config in DRAWN
-        if (value := line.value(config)) is not None
-    ]
-    wanted = line.wanted()
-    return BarGroup(
-        compare.case_name(line.case), tuple(made),
-        None if wanted is None else wanted / stock, goal_text(line, by),
-    )  # fmt: skip
+    goals = {kernel.swathe: line.on(kernel).wanted() for kernel in KERNELS}
+    made = []
+    for config in DRAWN:
+        value, goal = line.value(config), goals.get(config)
+        if value is not None:
+            share = None if goal is None else goal / stock
+            made.append(Bar(config, value / stock, compare.number(value, by), share))
+    return BarGroup(compare.case_name(line.case), tuple(made), goal_text(line, by))
 
 
 def goal_text(line: Line, by: float) -> str:
-    if line.wanted() is None:
-        return ""
-    goal = f"goal {compare.number(line.wanted(), by)}"
-    return goal if line.verdict() is GoalVerdict.UNMEASURED else f"{goal}: {line.verdict().value}"
+    """Each measured kernel's goal with its verdict, in the order of their bars."""
+    kernels = [
+        kernel for kernel in compare.kernels_in([line]) if line.on(kernel).wanted() is not None
+    ]
+    said = ", ".join(verdict_text(line.on(kernel), by) for kernel in kernels)
+    if len(kernels) > 1:
+        return f"goals {said}"
+    return f"{tables.of_kernel('goal', kernels[0])} {said}" if said else ""
+
+
+def verdict_text(line: Line, by: float) -> str:
+    goal, verdict = compare.number(line.wanted(), by), line.verdict()
+    return goal if verdict is GoalVerdict.UNMEASURED else f"{goal}: {verdict.value}"
 
 
 def group_text(line: Line, by: float) -> str:
     """One case in words."""
     values = ", ".join(
-        f"{compare.config_name(config)} {compare.number(line.value(config), by)}"
+        f"{columns.title(config)} {compare.number(line.value(config), by)}"
         for config in DRAWN
         if line.value(config) is not None
     )
@@ -84,7 +100,7 @@ def curve_text(one: Curve, names: Mapping[float, str]) -> str:
     """Where the curve begins and ends."""
     (first, low), (last, high) = one.points[0], one.points[-1]
     return (
-        f"{compare.config_name(one.config)} from {low:,.1f} at {names[first]} "
+        f"{columns.title(one.config)} from {low:,.1f} at {names[first]} "
         f"to {high:,.1f} at {names[last]}"
     )
 
@@ -126,14 +142,14 @@ def by_size(bench: str, what: str, found: Sequence[Line]) -> Plot | None:
 
 def series(found: Sequence[Series], title: str) -> Plot | None:
     """How something grew while a case ran."""
-    order = {config: place for place, config in enumerate((PRISTINE, *DRAWN))}
+    order = {config: place for place, config in enumerate(columns.ALL)}
     known = sorted(found, key=lambda one: order.get(one.config, len(order)))
     curves = tuple(Curve(one.config, one.points) for one in known if one.points)
     if not curves:
         return None
     first = next(one for one in found if one.points)
     ends = "; ".join(
-        f"{compare.config_name(curve.config)} ends at {curve.points[-1][1]:,.0f}, "
+        f"{columns.title(curve.config)} ends at {curve.points[-1][1]:,.0f}, "
         f"at most {max(y for _, y in curve.points):,.0f}"
         for curve in curves
     )
@@ -148,7 +164,7 @@ def stack(profile: Profile) -> Plot | None:
     if not found.configs or not found.layers:
         return None
     top = [*found.layers[: tables.TOP], tables.rest(found, tables.TOP)]
-    names = tuple(compare.config_name(config) for config in found.configs)
+    names = tuple(columns.title(config) for config in found.configs)
     totals = ", ".join(
         f"{name} {total:,.1f}" for name, total in zip(names, found.total, strict=True)
     )
@@ -157,8 +173,9 @@ def stack(profile: Profile) -> Plot | None:
         f"the dearest functions are {', '.join(layer.name for layer in top[:3])}."
     )
     case = compare.case_name(profile.case)
+    newer = WORD.findall(profile.kernel.series) if profile.kernel is NEWER else ()
     return Plot(
-        "-".join((profile.bench, *WORD.findall(profile.case), "profile")),
+        "-".join((profile.bench, *WORD.findall(profile.case), *newer, "profile")),
         f"Cost per function, {case}", text,
         Stack(names, tuple(top), "instructions per page"),
     )  # fmt: skip

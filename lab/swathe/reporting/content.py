@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from swathe.base.table import Cell, Column, Table, Tone, make
-from swathe.measure import benches, commands, compare
-from swathe.measure.compare import NEWEST, Line
-from swathe.measure.figures import Figures, Profile
-from swathe.measure.goals import Goal
+from swathe.measure import benches, columns, commands, compare
+from swathe.measure.columns import KERNELS, LTS, NEWER, KernelColumns
+from swathe.measure.compare import GoalVerdict, Line
+from swathe.measure.figures import Figures, Profile, plain
+from swathe.measure.goals import KernelGoals
+from swathe.measure.rows import MAIN_METRIC
 from swathe.reporting import charts, tables, threads
 from swathe.reporting.blocks import (
     Beside,
@@ -33,14 +35,15 @@ READING = (
     "The unit is the instruction. The kernel runs in QEMU without hardware acceleration under "
     "`-icount shift=0`: the guest's clock counts executed instructions, whatever else the host "
     "does.",
-    "Stock and swathe are one kernel, measured alternately in one boot by flipping "
-    "`/sys/kernel/mm/unmap/enabled`. Stock 7.3 and pristine are kernels of their own, built from "
-    "untouched trees and booted for themselves.",
+    "Stock and swathe of a version are one kernel, measured alternately in one boot by flipping "
+    "`/sys/kernel/mm/unmap/enabled`. Pristine, and stock 7.3 where no swathe 7.3 stands beside it, "
+    "are kernels of their own, built from untouched trees and booted for themselves.",
     "A figure is the median of the measured repeats, after one that is not counted. The spread is "
     "the distance of the largest from the smallest, in percent of the median, and the largest of "
     "the row's columns.",
-    "A goal is met by a figure that is not above it. Goals were set before this work, from what "
-    "stock kernels took.",
+    "A goal is met by a figure that is not above it. The goals on 6.12 were set before this work, "
+    "from what stock kernels took; those on 7.3 before it ran there, most of them as a fraction of "
+    "what stock 7.3 takes in the same boot.",
     "These are not times. A locked instruction, a TLB invalidation and an access that misses every "
     "cache count as one each; hardware charges far more for them. Hence the first two are listed "
     "apart, where they were counted.",
@@ -53,7 +56,10 @@ class Material:
 
     figures: Figures
     lines: tuple[Line, ...]
-    goals_source: str
+    goals: Mapping[str, KernelGoals]
+
+    def wanted(self, kernel: KernelColumns) -> KernelGoals:
+        return self.goals.get(kernel.series, KernelGoals())
 
     def of(self, bench: str) -> list[Line]:
         return [line for line in self.lines if line.bench == bench]
@@ -62,10 +68,10 @@ class Material:
         return [one for one in self.figures.profiles if one.bench == bench]
 
 
-def build(figures: Figures, goals: Sequence[Goal], goals_source: str, origin: str) -> Document:
-    """The whole report; origin says where its figures are from."""
-    found = tuple(compare.lines(figures.rows, goals))
-    material = Material(figures, found, goals_source)
+def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Document:
+    """The whole report; goals are by kernel, origin says where its figures are from."""
+    of = [goals.get(kernel.series, KernelGoals()).goals for kernel in (LTS, NEWER)]
+    material = Material(figures, tuple(compare.lines(figures.rows, *of)), goals)
     sections = [summary(material), *(thread(material, each) for each in threads.load().thread)]
     if rest := unthreaded(material):
         sections.append(rest)
@@ -75,8 +81,8 @@ def build(figures: Figures, goals: Sequence[Goal], goals_source: str, origin: st
 
 def lead(material: Material, origin: str) -> tuple[str, ...]:
     kernels = {run.environment.get("kernel", "") for run in material.figures.runs}
-    named = ", ".join(sorted(kernels - {""}))
-    what = "executes to unmap and reclaim memory, counted exactly."
+    named = " and ".join(sorted(kernels - {""}))
+    what = f"execute{'' if ' and ' in named else 's'} to unmap and reclaim memory, counted exactly."
     return (
         f"Instructions that Linux {named or '6.12'} {what}",
         f"{origin} {when(material)}".strip(),
@@ -107,10 +113,14 @@ ELSEWHERE = (
 
 def summary(material: Material) -> Chapter:
     """One or two rows of each thread, and how many goals are met."""
-    numbers = map(Column, ("stock 6.12", "swathe", "change"))
-    body = [row for each in threads.load().thread for row in summary_rows(material, each)]
-    title = "The rows that stand for each thread"
-    table = make(title, ["row", *numbers, "unit", "goals met"], body)
+    kernels = compare.kernels_in(material.lines)
+    heads: list[Column | str] = ["row"]
+    for kernel in kernels:
+        heads += [Column(columns.title(name)) for name in (kernel.stock, kernel.swathe)]
+        heads.append(Column(tables.of_kernel("change", kernel)))
+    heads += ["unit", *(tables.of_kernel("goals met", kernel) for kernel in kernels)]
+    body = [row for each in threads.load().thread for row in summary_rows(material, each, kernels)]
+    table = make("The rows that stand for each thread", heads, body)
     keys = {key for each in threads.load().thread for key in each.key_rows}
     chosen = [
         replace(line, case=f"{line.bench} {compare.case_name(line.case)}")
@@ -118,7 +128,7 @@ def summary(material: Material) -> Chapter:
         if (line.bench, line.case, line.metric) in keys
     ]
     plot = charts.overview(chosen)
-    blocks: list[Block] = [Text(goals_met(material.lines))]
+    blocks: list[Block] = [Text(text) for text in verdicts(material, kernels)]
     if not chosen and material.lines:
         blocks.append(Text(ELSEWHERE))
     else:
@@ -126,35 +136,74 @@ def summary(material: Material) -> Chapter:
     return Chapter("summary", "At a glance", "At a glance", tuple(blocks))
 
 
-def goals_met(found: Iterable[Line]) -> str:
+def verdicts(material: Material, kernels: Sequence[KernelColumns]) -> Iterator[str]:
+    """A sentence about each kernel's goals, and about what the switch costs while it is off."""
+    for kernel in kernels:
+        yield goals_met(material.lines, kernel)
+        if text := off_met(material.lines, kernel, material.wanted(kernel).switched_off):
+            yield text
+
+
+def goals_met(found: Iterable[Line], kernel: KernelColumns = LTS) -> str:
     """All verdicts in one sentence."""
-    met, measured = compare.met(found)
+    met, measured = compare.met(found, kernel)
     if not measured:
-        return "None of the goals was measured in this run."
-    return f"Of {measured} goals measured, {met} are met and {measured - met} are missed."
+        return f"None of the goals on {kernel.series} was measured in this run."
+    missed = measured - met
+    return (
+        f"Of {measured} goals measured on {kernel.series}, {met} are met and {missed} are missed."
+    )
 
 
-def summary_rows(material: Material, each: Thread) -> Iterator[tuple[Cell | str, ...]]:
+def off_met(found: Iterable[Line], kernel: KernelColumns, limit: float | None) -> str:
+    """Whether instructions with the switch off are those of the untouched tree."""
+    off = [
+        line.on(kernel).off_verdict(limit)
+        for line in found
+        if line.metric == MAIN_METRIC and usual(line)
+    ]
+    measured = [verdict for verdict in off if verdict is not GoalVerdict.NONE]
+    if limit is None or not measured:
+        return ""
+    return (
+        f"Switched off, {measured.count(GoalVerdict.MET)} of {len(measured)} rows of "
+        f"{kernel.series} are at most {100 * (limit - 1):.1f} % above the untouched tree."
+    )
+
+
+def usual(line: Line) -> bool:
+    """Whether a line is of a run with the usual options: goals are for these."""
+    return plain(line.case) == line.case
+
+
+def summary_rows(
+    material: Material, each: Thread, kernels: Sequence[KernelColumns]
+) -> Iterator[tuple[Cell | str, ...]]:
     by_key = {(line.bench, line.case, line.metric): line for line in material.lines}
-    met, measured = compare.met(line for part in each.part for line in material.of(part.bench))
-    goals = f"{met} of {measured}" if measured else "none measured"
+    of_thread = [line for part in each.part for line in material.of(part.bench)]
+    goals = [goals_text(*compare.met(of_thread, kernel)) for kernel in kernels]
     for key in each.key_rows:
         name = f"{each.key} {key[0]} {compare.case_name(key[1])}"
         line = by_key.get(key)
         if line is None:
             quiet = Cell("not measured", Tone.QUIET)
-            yield (name, quiet, quiet, "", "", goals)
+            yield (name, *((quiet, quiet, Cell("")) * len(kernels)), "", *goals)
         else:
             by, unit = compare.scale([line])
-            values = [line.value(config) for config in (compare.STOCK, compare.SWATHE)]
-            yield (
-                name,
-                *(compare.number(value, by) or "not measured" for value in values),
-                compare.percent(line.change()),
-                Cell(unit.replace("million", "M"), Tone.QUIET),
-                goals,
-            )
-        goals = ""
+            cells = (cell for kernel in kernels for cell in summary_cells(line.on(kernel), by))
+            yield (name, *cells, Cell(unit.replace("million", "M"), Tone.QUIET), *goals)
+        goals = [""] * len(kernels)
+
+
+def goals_text(met: int, measured: int) -> str:
+    return f"{met} of {measured}" if measured else "none measured"
+
+
+def summary_cells(line: Line, by: float) -> Iterator[str]:
+    """Stock and swathe of one kernel, and the change."""
+    for config in (columns.STOCK, columns.SWATHE):
+        yield compare.number(line.value(config), by) or "not measured"
+    yield compare.percent(line.change())
 
 
 def thread(material: Material, each: Thread) -> Chapter:
@@ -217,7 +266,7 @@ def part_content(material: Material, part: Part) -> Iterator[Block]:
         yield Missing(f"The bench {part.bench} was not measured in this run.", command)
     yield from curves(material, part)
     if found:
-        yield from counted(part, found, command)
+        yield from counted(material, part, found, command)
     yield from profiles(material, part)
 
 
@@ -242,19 +291,33 @@ def compared(material: Material, part: Part, found: Sequence[Line]) -> Iterator[
             if tables.has_recorded(group) and not recorded:
                 recorded = True
                 yield Note(
-                    f"{tables.DAGGER} 7.3 was not measured in this run; {material.goals_source}."
+                    f"{tables.DAGGER} 7.3 was not measured in this run; "
+                    f"{material.wanted(LTS).source}."
                 )
-    for line in found:
-        if line.goal and line.goal.note:
-            yield Note(f"{compare.case_name(line.case)}, {line.metric}: {line.goal.note}.")
+    yield from goal_notes(found)
     yield Note(origin_text(material.figures, part.bench))
+
+
+def goal_notes(found: Sequence[Line]) -> Iterator[Note]:
+    """What is to be known of goals, of kernels that were measured."""
+    for kernel in compare.kernels_in(found):
+        on = "" if kernel is LTS else f" on {kernel.series}"
+        for line in found:
+            goal = line.on(kernel).goal
+            if goal and goal.note:
+                yield Note(f"{compare.case_name(line.case)}, {line.metric}{on}: {goal.note}.")
 
 
 def metrics_of(part: Part, found: Sequence[Line]) -> list[str]:
     """The part's metrics, and whatever else there is a goal for."""
     names = dict.fromkeys(line.metric for line in found)
     wanted = [name for name in part.metrics if name in names]
-    goals = dict.fromkeys(line.metric for line in found if line.wanted() is not None)
+    kernels = compare.kernels_in(found)
+    goals = dict.fromkeys(
+        line.metric
+        for line in found
+        if any(line.on(kernel).wanted() is not None for kernel in kernels)
+    )
     return wanted + [name for name in goals if name not in wanted]
 
 
@@ -276,14 +339,16 @@ def grouped(part: Part, found: Sequence[Line], what: str) -> list[tuple[str, lis
 
 
 def origin_text(figures: Figures, bench: str) -> str:
-    """Which runs a bench's rows are from; a column of another run is named."""
-    ours = figures.runs_of(bench, compare.SWATHE) or figures.runs_of(bench)
-    text = f"Figures of {run_names(ours)}"
-    for config in (compare.PRISTINE, NEWEST):
-        other = figures.runs_of(bench, config)
-        if other and other != ours:
-            text += f", {compare.config_name(config)} of {run_names(other)}"
-    return f"{text}."
+    """Which runs a bench's rows are from; columns of another run are named."""
+    names = [name for name in columns.ALL if figures.runs_of(bench, name)]
+    ours = figures.runs_of(bench, columns.SWATHE) or figures.runs_of(bench)
+    others: dict[str, list[str]] = {}
+    for name in names:
+        runs = figures.runs_of(bench, name)
+        if runs != ours and name not in (columns.STOCK, columns.SWATHE):
+            others.setdefault(run_names(runs), []).append(columns.title(name))
+    text = "".join(f"; {' and '.join(some)} of {runs}" for runs, some in others.items())
+    return f"Figures of {run_names(ours)}{text}."
 
 
 def run_names(indexes: Sequence[int]) -> str:
@@ -345,12 +410,11 @@ def size_plots(part: Part, found: Sequence[Line], unusual: str) -> list[Plot | N
     ]
 
 
-def counted(part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
+def counted(material: Material, part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
     """Events per page, and every other metric."""
     shown = set(metrics_of(part, found)) | set(compare.EVENTS)
-    main = [line for line in found if line.metric == part.metrics[0]]
-    if off := tables.switched_off(main):
-        yield Folded(f"{part.bench}: switched off beside a pristine kernel", (off,))
+    if off := tuple(switched_off(material, part, found)):
+        yield Folded(f"{part.bench}: switched off beside a pristine kernel", off)
     if events := tables.events(found):
         yield events
     else:
@@ -358,6 +422,15 @@ def counted(part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
     rest = [line for line in found if line.metric not in shown]
     if rest:
         yield Folded(f"{part.bench}: checks and counters", (tables.others(rest),))
+
+
+def switched_off(material: Material, part: Part, found: Sequence[Line]) -> Iterator[Table]:
+    """A table for each kernel, with the limit where the rows' options are the usual ones."""
+    main = [line for line in found if line.metric == part.metrics[0]]
+    for kernel in KERNELS:
+        limit = material.wanted(kernel).switched_off if all(map(usual, main)) else None
+        if table := tables.switched_off(main, kernel, limit):
+            yield table
 
 
 def curves(material: Material, part: Part) -> Iterator[Block]:
@@ -390,7 +463,7 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
             yield Folded(
                 f"{one.bench} {compare.case_name(one.case)}: who calls whom", tuple(listings)
             )
-        yield Command((f"./swathe profile {one.bench} {one.case}",))
+        yield Command((profile_again(one),))
     for case in part.profiles:
         if case not in {one.case for one in found}:
             yield Missing(
@@ -398,6 +471,11 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
                 "was not measured in this run.",
                 f"./swathe profile {part.bench} {case}",
             )
+
+
+def profile_again(one: Profile) -> str:
+    kernel = "" if one.kernel is LTS else f" --kernel {one.kernel.series}"
+    return f"./swathe profile {one.bench} {one.case}{kernel}"
 
 
 def environment(material: Material) -> Chapter:
@@ -408,7 +486,7 @@ def environment(material: Material) -> Chapter:
     shared = {name: each[0] for name, each in values.items() if len(set(each)) == 1 and each[0]}
     different = [name for name, each in values.items() if len(set(each)) > 1]
     blocks: list[Block] = []
-    if {"kernel", "config_hash"} & set(different):
+    if mixed(found):
         blocks.append(Text(MIXED))
     blocks += [shared_table(shared), origins_table(found, different)]
     for run in material.figures.runs:
@@ -442,6 +520,15 @@ class Origin:
     source: str
     covers: str
     environment: Mapping[str, str]
+
+
+def mixed(found: Sequence[Origin]) -> bool:
+    """Whether a kernel's columns are of more than one build; those of 6.12 and 7.3 must be."""
+    builds: dict[str, set[tuple[str, ...]]] = {}
+    for one in found:
+        build = tuple(one.environment.get(name, "") for name in ("kernel", "config_hash"))
+        builds.setdefault(columns.of_run(one.environment).series, set()).add(build)
+    return any(len(each) > 1 for each in builds.values())
 
 
 def origins(figures: Figures) -> list[Origin]:

@@ -20,7 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from swathe.measure import compare
+from swathe.measure import columns
+from swathe.measure.columns import LTS, NEWER
 from swathe.reporting.blocks import BarGroup, Bars, Lines, Plot, Stack
 
 FILE = Path(__file__).with_name("themes.toml")
@@ -38,8 +39,8 @@ STYLE = {
     "font.size": FONT,
     "axes.linewidth": 0.8,
 }
-MARKERS = {compare.STOCK: "s", compare.NEWEST: "^", compare.SWATHE: "o"}
-DASHES = {compare.STOCK: "--", compare.NEWEST: ":", compare.SWATHE: "-"}
+MARKERS = {LTS.stock: "s", LTS.swathe: "o", NEWER.stock: "^", NEWER.swathe: "v"}
+DASHES = {LTS.stock: "--", LTS.swathe: "-", NEWER.stock: ":", NEWER.swathe: "-"}
 
 
 class Theme(Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,11 +120,11 @@ def draw_group(axes: Axes, group: BarGroup, top: float, theme: Theme) -> None:
         color = theme.fill.get(bar.config, theme.page["faint"])
         axes.barh(middle, bar.share, BAR - 2, color=color, linewidth=0)
         end = bar.share
-        if bar.config == compare.SWATHE and group.goal is not None:
+        if bar.goal is not None:
             low, high = middle - BAR / 2, middle + BAR / 2
-            axes.vlines(group.goal, low, high, color=theme.page["ink"], linewidth=2)
-            end = max(end, group.goal) if group.goal < end + right * LABEL / 2 else end
-        text = f"{compare.config_name(bar.config)} {bar.label}"
+            axes.vlines(bar.goal, low, high, color=theme.page["ink"], linewidth=2)
+            end = max(end, bar.goal) if bar.goal < end + right * LABEL / 2 else end
+        text = f"{columns.title(bar.config)} {bar.label}"
         axes.text(end + right * 0.014, middle, text, va="center_baseline")
 
 
@@ -140,14 +141,16 @@ def draw_lines(what: Lines, theme: Theme) -> Figure:
             color=theme.stroke.get(curve.config, theme.page["faint"]), linewidth=2,
             linestyle=DASHES.get(curve.config, "-."),
             marker="" if many else MARKERS.get(curve.config, "d"), markersize=5,
-            label=compare.config_name(curve.config),
+            label=columns.title(curve.config),
         )  # fmt: skip
     set_axes(axes, what)
     figure.text(0.005, 0.985, what.y_label, va="top")
     axes.set_xlabel(what.x_label)
-    figure.legend(loc="upper right", ncols=3, frameon=False, borderpad=0, borderaxespad=0.2,
+    # One line below the axis' name, or two beside it.
+    ncols, top = (3, 0.945) if len(what.curves) <= 3 else (2, 1)
+    figure.legend(loc="upper right", ncols=ncols, frameon=False, borderpad=0, borderaxespad=0.2,
                   handlelength=2.2, columnspacing=1, handletextpad=0.4,
-                  bbox_to_anchor=(1, 0.945))  # fmt: skip
+                  bbox_to_anchor=(1, top))  # fmt: skip
     return figure
 
 

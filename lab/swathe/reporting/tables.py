@@ -5,9 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from swathe.base.table import Cell, Column, Table, Tone, make
-from swathe.measure import compare
+from swathe.measure import columns, compare
 from swathe.measure.calltree import Counts
-from swathe.measure.compare import NEWEST, PRISTINE, STOCK, SWATHE, GoalVerdict, Line
+from swathe.measure.columns import (
+    KERNELS,
+    LTS,
+    NEWEST,
+    PRISTINE,
+    STOCK,
+    SWATHE,
+    KernelColumns,
+)
+from swathe.measure.compare import GoalVerdict, Line
 from swathe.measure.figures import TOTAL, UNMAP_PATH, WRITING, Profile
 from swathe.reporting.blocks import Layer
 
@@ -25,37 +34,59 @@ DAGGER = "†"
 
 
 def comparison(what: str, found: Sequence[Line]) -> Table:
-    """Stock, newest and swathe with change, goal, verdict and spread."""
-    configs = columns(found)
+    """Kernel by kernel stock and swathe with change, goal and verdict; last the spread."""
+    configs = configs_of(found)
     by, unit = compare.scale(found)
-    goals = any(line.wanted() is not None for line in found)
-    heads: list[Column | str] = ["case", *(Column(compare.config_name(c)) for c in configs)]
-    heads.append(Column("change"))
-    if goals:
-        heads += [Column("goal"), "verdict"]
+    judged = {kernel.swathe: kernel for kernel in KERNELS if kernel.swathe in configs}
+    goals = {name: has_goals(found, kernel) for name, kernel in judged.items()}
+    heads: list[Column | str] = ["case"]
+    for config in configs:
+        heads.append(Column(columns.title(config)))
+        if config in judged:
+            heads.append(Column(of_kernel("change", judged[config])))
+        if goals.get(config):
+            heads += [
+                Column(of_kernel("goal", judged[config])),
+                of_kernel("verdict", judged[config]),
+            ]
     heads.append(Column("spread"))
     body = (comparison_row(line, configs, by, goals) for line in found)
     return make(f"{what}, {unit}", heads, body)
 
 
-def columns(found: Sequence[Line]) -> list[str]:
+def of_kernel(head: str, kernel: KernelColumns) -> str:
+    """A column beside swathe's: the newer kernel's says so."""
+    return head if kernel is LTS else f"{head} {kernel.series}"
+
+
+def has_goals(found: Sequence[Line], kernel: KernelColumns) -> bool:
+    return any(line.on(kernel).wanted() is not None for line in found)
+
+
+def configs_of(found: Sequence[Line]) -> list[str]:
     """The newest kernel has its column, too, where only its earlier figures are known."""
-    configs = [name for name in compare.configs_in(found) if name != PRISTINE]
+    untouched = {kernel.pristine for kernel in KERNELS}
+    configs = [name for name in compare.configs_in(found) if name not in untouched]
     if NEWEST not in configs and any(line.recorded_newest() is not None for line in found):
-        configs.insert(configs.index(SWATHE), NEWEST)
+        configs.insert(configs.index(SWATHE) + 1, NEWEST)
     return configs
 
 
 def comparison_row(
-    line: Line, configs: Sequence[str], by: float, goals: bool
+    line: Line, configs: Sequence[str], by: float, goals: Mapping[str, bool]
 ) -> Iterator[Cell | str]:
+    """goals says of each swathe column whether a goal and a verdict stand beside it."""
     yield compare.case_name(line.case)
-    yield from (value_cell(line, config, by) for config in configs)
-    yield compare.percent(line.change())
-    if goals:
-        wanted = compare.number(line.wanted(), by)
-        yield f"≤ {wanted}" if wanted else ""
-        yield Cell(compare.verdict_text(line), TONES.get(line.verdict(), Tone.QUIET))
+    kernels = {kernel.swathe: kernel for kernel in KERNELS}
+    for config in configs:
+        yield value_cell(line, config, by)
+        if config in goals:
+            part = line.on(kernels[config])
+            yield compare.percent(part.change())
+            if goals[config]:
+                wanted = compare.number(part.wanted(), by)
+                yield f"≤ {wanted}" if wanted else ""
+                yield Cell(compare.verdict_text(part), TONES.get(part.verdict(), Tone.QUIET))
     yield Cell(compare.spread_text(line.spread()), Tone.QUIET)
 
 
@@ -69,23 +100,33 @@ def has_recorded(found: Sequence[Line]) -> bool:
     return any(line.recorded_newest() is not None for line in found)
 
 
-def switched_off(found: Sequence[Line]) -> Table | None:
+def switched_off(
+    found: Sequence[Line], kernel: KernelColumns = LTS, limit: float | None = None
+) -> Table | None:
     """Stock beside a kernel that has never heard of swathe: the switch must cost nothing."""
-    there = [line for line in found if PRISTINE in line.rows and STOCK in line.rows]
+    parts = [line.on(kernel) for line in found]
+    there = [line for line in parts if PRISTINE in line.rows and STOCK in line.rows]
     if not there:
         return None
     by, unit = compare.scale(there)
-    body = (
-        (
-            compare.case_name(line.case),
-            *(compare.number(line.value(config), by) for config in (PRISTINE, STOCK)),
-            compare.percent(line.change(STOCK, PRISTINE), 2),
-        )
-        for line in there
-    )
-    heads = map(Column, ("pristine", "switched off", "change"))
-    title = f"Stock (switched off) beside a kernel of the untouched tree, {unit}"
-    return make(title, ["case", *heads], body)
+    heads: list[Column | str] = [Column(name) for name in ("pristine", "switched off", "change")]
+    if limit is not None:
+        heads += [Column("goal"), "verdict"]
+    title = f"{columns.title(kernel.stock).capitalize()} (switched off)"
+    return make(
+        f"{title} beside a kernel of the untouched tree, {unit}", ["case", *heads],
+        (switched_off_row(line, by, limit) for line in there),
+    )  # fmt: skip
+
+
+def switched_off_row(line: Line, by: float, limit: float | None) -> Iterator[Cell | str]:
+    yield compare.case_name(line.case)
+    yield from (compare.number(line.value(config), by) for config in (PRISTINE, STOCK))
+    yield compare.percent(line.costs_when_off(), 2)
+    if limit is not None:
+        verdict = line.off_verdict(limit)
+        yield f"≤ {compare.percent(limit - 1, 2)}"
+        yield Cell(verdict.value, TONES.get(verdict, Tone.QUIET))
 
 
 def each(value: float | None) -> str:
@@ -110,7 +151,7 @@ def events(found: Sequence[Line]) -> Table | None:
                 lines = (case.get(metric) for metric in metrics)
                 values = (line.value(config) if line else None for line in lines)
                 cells = map(each, (compare.per_page(case, config), *values))
-                body.append((f"{compare.case_name(name)}, {compare.config_name(config)}", *cells))
+                body.append((f"{compare.case_name(name)}, {columns.title(config)}", *cells))
     heads = map(Column, ("instructions", *(EVENT_NAMES[name] for name in metrics)))
     return make("Events per page", ("case", *heads), body)
 
@@ -118,7 +159,7 @@ def events(found: Sequence[Line]) -> Table | None:
 def others(found: Sequence[Line]) -> Table:
     """Whatever else was counted, as it was printed."""
     configs = compare.configs_in(found)
-    heads = (Column(compare.config_name(config)) for config in configs)
+    heads = (Column(columns.title(config)) for config in configs)
     body = (others_row(line, configs) for line in found)
     return make("Checks and counters", ["case", "metric", *heads, "unit"], body)
 
@@ -140,7 +181,7 @@ class Costs:
 
 def costs(profile: Profile) -> Costs:
     """What each function executed itself, per page."""
-    configs = [name for name in compare.CONFIGS if name in profile.configs]
+    configs = [name for name in columns.ALL if name in profile.configs]
     of = [profile.configs[name] for name in configs]
     names = dict.fromkeys(name for one in of for name in one.functions)
     layers = [
@@ -170,7 +211,7 @@ def profile_table(profile: Profile) -> Table:
     found = costs(profile)
     heads: list[Column | str] = ["function"]
     for config in found.configs:
-        heads += [Column(compare.config_name(config)), Column("share")]
+        heads += [Column(columns.title(config)), Column("share")]
     heads.append(Column("change"))
     layers = [*found.layers[:SHOWN], rest(found, SHOWN), Layer("all", found.total)]
     layers += groups(profile, found)
@@ -220,7 +261,7 @@ def profile_events(profile: Profile) -> Table:
             counts = one.total() if key == TOTAL else one.groups.get(key)
             if counts is not None and counts != Counts():
                 of_part = (each(getattr(counts, kind) / one.pages) for kind in KINDS)
-                body.append((f"{compare.config_name(config)}, {part}", *of_part))
+                body.append((f"{columns.title(config)}, {part}", *of_part))
     title = f"{profile.bench} {compare.case_name(profile.case)}, events per page in the profile"
     return make(title, ("part", *map(Column, KINDS.values())), body)
 
@@ -235,15 +276,18 @@ def branches(profile: Profile) -> Iterator[tuple[str, tuple[str, ...]]]:
                 f"{'   ' * (len(path) - 1)}{100 * count / total:5.2f}%--{path[-1]}"
                 for path, count in one.tree
             )
-            yield f"{compare.config_name(config)}, share of all instructions", lines
+            yield f"{columns.title(config)}, share of all instructions", lines
 
 
 def difference(layer: Layer, found: Costs) -> str:
     """Swathe less stock, per page."""
-    if STOCK not in found.configs or SWATHE not in found.configs:
-        return ""
     by_config = dict(zip(found.configs, layer.values, strict=True))
-    number = by_config[SWATHE] - by_config[STOCK]
+    pairs = ((kernel.stock, kernel.swathe) for kernel in KERNELS)
+    both = next((pair for pair in pairs if set(pair) <= by_config.keys()), None)
+    if both is None:
+        return ""
+    before, after = (by_config[name] for name in both)
+    number = after - before
     text = f"{abs(number):,.1f}"
     if text == "0.0":
         return "0.0"

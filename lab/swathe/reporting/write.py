@@ -11,7 +11,7 @@ from swathe.reporting.blocks import Document
 
 
 def build(figures: Figures, origin: str) -> Document:
-    return content.build(figures, goals.load(), goals.source(), origin)
+    return content.build(figures, goals.every(), origin)
 
 
 def site(figures: Figures, origin: str, out: Path) -> Path:
