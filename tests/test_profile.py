@@ -237,3 +237,27 @@ def test_a_newer_kernels_profile_is_kept_beside_the_others(
         assert [path.name for path in functions.save(request, found)] == [
             f"profile-zap-64K{''.join(f'-{word}' for word in words[1:])}.json"
         ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--kernel", "7.3"],
+            ["all but writing: 42.00 M → 28.00 M, goal 27.72 M: missed by 1.0 %"],
+        ),
+        ([], []),
+        (["--kernel", "7.3", "--flavor", "distro"], []),
+    ],
+)
+def test_all_but_writing_is_judged_where_there_is_a_goal(words: list[str], said: list[str]) -> None:
+    args = __main__.parser().parse_args(["profile", "swapout", "64K", *words])
+    profiles = [
+        functions.ProfiledRun(
+            config,
+            Region({("f",): Counts(1, rest), ("swap_writeout", "g"): Counts(1, 86_000_000)}),
+            32768, 0,
+        )
+        for config, rest in (("stock", 42_000_000), ("swathe", 28_000_000))
+    ]  # fmt: skip
+    assert list(profile.judged(profile.request_from(args), profiles)) == said

@@ -173,6 +173,28 @@ def test_each_kernel_has_its_profile(recorded: Figures) -> None:
     assert recording.profile_json(found.profiles[1])["configs"].keys() == {"stock", "swathe"}
 
 
+def written(total: int, writing: int) -> figures.ProfileConfig:
+    groups = {"total": Counts(instructions=total), "writing": Counts(instructions=writing)}
+    return figures.ProfileConfig(32768, {"f": groups["total"]}, groups)
+
+
+def test_all_but_writing_is_judged_by_a_profile() -> None:
+    about = {"kernel": "7.3.4", "command": "swathe profile swapout 64K --kernel 7.3"}
+    configs = {
+        "stock": written(128_000_000, 86_000_000),
+        "swathe": written(114_000_000, 86_000_000),
+    }
+    found = figures.merge([Profile("p.json", "swapout", "64K", about, configs)])
+    document = write.build(found, "")
+    text = markdown.render(document)
+    assert "All but writing, in the profile, million instructions" in text
+    assert "| 64 KiB | 42.00 | 28.00 | −33.3 % | ≤ 27.72 | missed by 1.0 % |" in text
+    assert "Of 1 goals measured on 7.3, 0 are met and 1 are missed." in text
+    assert "The bench swapout was not measured in this run." in text
+    nothing = replace(found.profiles[0], configs={"7.3": written(9, 0)})
+    assert nothing.but_writing() == []
+
+
 def test_an_unusual_run_is_not_mixed_with_the_usual_ones() -> None:
     usual = run("2026-01-01", row("stock", 60e6), row("swathe", 50e6))
     full = run("2026-01-02", row("swathe", 200e6), command="swathe bench zap --full --json /x/y")

@@ -27,7 +27,6 @@ from swathe.kernel import source
 from swathe.measure import bench_tables, benches, goals, instructions, rows
 
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
-GOALS_FOR = ("x86_64", "bench", None)
 
 
 def repeats(text: str) -> int:
@@ -133,11 +132,9 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:
-    """Whether the goals of the kernel's series were set for this build of it and these sizes."""
-    kernel = request.kernel
-    return (kernel.arch, kernel.flavor, kernel.source) == GOALS_FOR and (
-        not request.full and request.cpus == 1 and not request.boot
-    )
+    """Whether the goals were set for this build of the kernel and these sizes."""
+    usual = not request.full and request.cpus == 1 and not request.boot
+    return goals.are_for(request.kernel) and usual
 
 
 def widest(result: instructions.BenchResult) -> float:

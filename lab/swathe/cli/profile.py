@@ -23,7 +23,15 @@ from swathe.base.errors import UsageError
 from swathe.base.table import Column, Table
 from swathe.cli import arguments
 from swathe.kernel import source
-from swathe.measure import benches, calltree, functions
+from swathe.measure import (
+    bench_tables,
+    benches,
+    calltree,
+    compare,
+    figures,
+    functions,
+    goals,
+)
 from swathe.measure.calltree import Counts, Region
 
 KINDS = ("instructions", "atomics", "flushes_one", "flushes_all")
@@ -174,4 +182,29 @@ def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> 
         f"not included: {request.bench.excludes}, {benches.ALWAYS_EXCLUDED}",
         soft_wrap=True,
     )
+    for text in judged(request, profiles):
+        ui.out.print(text, soft_wrap=True)
     ui.out.print(result.environment.line(), markup=False, soft_wrap=True)
+
+
+def judged(
+    request: functions.ProfileRequest, profiles: Sequence[functions.ProfiledRun]
+) -> Iterator[str]:
+    """The goal for everything but writing, if there is one for this case on this kernel."""
+    if not goals.are_for(request.kernel):
+        return
+    found = [
+        figures.but_writing(
+            request.bench.name, request.case, profile.config,
+            profile.region.total(), profile.region.writing(),
+        )
+        for profile in profiles
+    ]  # fmt: skip
+    for line in compare.lines(found, goals.load(request.kernel.kernel).goals):
+        if line.goal:
+            values = [bench_tables.shown(line.rows.get(config)) for config in functions.CONFIGS]
+            limit = bench_tables.millions(line.wanted())
+            yield (
+                f"all but writing: {' → '.join(values)}, goal {limit} M: "
+                f"{compare.verdict_text(line)}"
+            )

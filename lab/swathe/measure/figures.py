@@ -13,12 +13,14 @@ from swathe.measure import columns, commands
 from swathe.measure.benches import BENCHES
 from swathe.measure.calltree import Counts
 from swathe.measure.columns import KernelColumns
-from swathe.measure.rows import Row, Series
+from swathe.measure.rows import MAIN_METRIC, Row, Series
 
 TOTAL = "total"
 UNMAP_PATH = "unmap_path"
 WRITING = "writing"
 GROUPS = (TOTAL, UNMAP_PATH, WRITING)
+# What is wanted of a profile: see but_writing().
+BUT_WRITING = "but_writing"
 
 # Bench, case and config.
 Key = tuple[str, str, str]
@@ -63,6 +65,9 @@ class ProfileConfig:
     def total(self) -> Counts:
         return self.groups.get(TOTAL) or sum(self.functions.values(), Counts())
 
+    def writing(self) -> Counts:
+        return self.groups.get(WRITING, Counts())
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -81,6 +86,14 @@ class Profile:
     @property
     def kernel(self) -> KernelColumns:
         return columns.of_run(self.environment)
+
+    def but_writing(self) -> list[Row]:
+        """Each config's row of what swathe can change, where pages are written."""
+        return [
+            but_writing(self.bench, self.case, name, one.total(), one.writing())
+            for name, one in self.configs.items()
+            if one.writing() != Counts()
+        ]
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,12 @@ class Figures:
             if name == bench and config in (None, of)
         }
         return sorted(found)
+
+
+def but_writing(bench: str, case: str, config: str, total: Counts, writing: Counts) -> Row:
+    """All instructions of a profile but those of writing pages out."""
+    value = (total - writing).instructions
+    return Row(bench, case, BUT_WRITING, config, value, MAIN_METRIC, 0, 1)
 
 
 def converted(data: Mapping[str, Any], kind: type[Made], source: str) -> Made:

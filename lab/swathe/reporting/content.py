@@ -8,7 +8,7 @@ from swathe.base.table import Cell, Column, Table, Tone, make
 from swathe.measure import benches, columns, commands, compare
 from swathe.measure.columns import KERNELS, LTS, NEWER, KernelColumns
 from swathe.measure.compare import GoalVerdict, Line
-from swathe.measure.figures import Figures, Profile, plain
+from swathe.measure.figures import BUT_WRITING, Figures, Profile, plain
 from swathe.measure.goals import KernelGoals
 from swathe.measure.rows import MAIN_METRIC
 from swathe.reporting import charts, tables, threads
@@ -71,7 +71,8 @@ class Material:
 def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Document:
     """The whole report; goals are by kernel, origin says where its figures are from."""
     of = [goals.get(kernel.series, KernelGoals()).goals for kernel in (LTS, NEWER)]
-    material = Material(figures, tuple(compare.lines(figures.rows, *of)), goals)
+    rows = [*figures.rows, *(row for one in figures.profiles for row in one.but_writing())]
+    material = Material(figures, tuple(compare.lines(rows, *of)), goals)
     sections = [summary(material), *(thread(material, each) for each in threads.load().thread)]
     if rest := unthreaded(material):
         sections.append(rest)
@@ -254,7 +255,7 @@ def part_blocks(material: Material, part: Part) -> list[Block]:
 
 def part_content(material: Material, part: Part) -> Iterator[Block]:
     yield Heading(part.title)
-    found = material.of(part.bench)
+    found = [line for line in material.of(part.bench) if line.metric != BUT_WRITING]
     if summary := summary_of(part.bench):
         yield Text(f"`{part.bench}`: {summary}.")
     command = f"./swathe bench {part.bench}"
@@ -464,6 +465,8 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
                 f"{one.bench} {compare.case_name(one.case)}: who calls whom", tuple(listings)
             )
         yield Command((profile_again(one),))
+    if written := [line for line in material.of(part.bench) if line.metric == BUT_WRITING]:
+        yield tables.comparison(part.what(BUT_WRITING), written)
     for case in part.profiles:
         if case not in {one.case for one in found}:
             yield Missing(
