@@ -10,6 +10,7 @@ instructions executed.
     ./swathe profile lazyfree             the bench's first case
     ./swathe profile lazyfree 64K
     ./swathe profile zap 64K --against 7.3
+    ./swathe profile swapout 64K --kernel 7.3
     ./swathe profile filemap pageout --top 60
 """
 

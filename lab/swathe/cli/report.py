@@ -4,11 +4,13 @@
 Without FILEs the report uses each bench's newest results below build/, or the
 figures recorded in docs/results if there are none. The HTML page needs no
 other files and no network; the same text is written as Markdown, with the
-plots as SVG files for light and dark pages.
+plots as SVG files for light and dark pages. Figures of "./swathe bench" and of
+"./swathe bench --kernel 7.3" stand side by side: stock and swathe of each kernel.
 
     ./swathe report                             build/report/index.html and report.md
     ./swathe report out.json --out /tmp/page    from "./swathe bench --json out.json"
     ./swathe report --record discard-6.12       docs/results/discard-6.12.json and .md
+    ./swathe report 6.json 7.json --record both of two kernels: four columns
 """
 
 import argparse
