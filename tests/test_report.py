@@ -25,7 +25,19 @@ from swathe.measure.compare import GoalVerdict
 from swathe.measure.figures import Figures, Malformed, Profile, Run
 from swathe.measure.goals import Goal
 from swathe.measure.rows import Row, Series
-from swathe.reporting import charts, content, markdown, page, plots, tables, threads, write
+from swathe.reporting import (
+    charts,
+    content,
+    markdown,
+    material,
+    origins,
+    page,
+    plots,
+    summary,
+    tables,
+    threads,
+    write,
+)
 from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Text
 
 DATA = Path(__file__).parent / "data"
@@ -563,17 +575,17 @@ def test_nothing_measured_is_missing(recorded: Figures) -> None:
 
 def test_the_summary_counts_the_goals() -> None:
     found = [line(64e6, 53e6), line(64e6, 60e6), line(64e6, 60e6), line(1, 1, None)]
-    assert content.goals_met(found) == "Of 3 goals measured on 6.12, 1 are met and 2 are missed."
-    assert "None" in content.goals_met([line(64e6, None)])
+    assert summary.goals_met(found) == "Of 3 goals measured on 6.12, 1 are met and 2 are missed."
+    assert "None" in summary.goals_met([line(64e6, None)])
     both = [side_by_side(BOTH)]
-    newer = content.goals_met(both, columns.NEWER)
+    newer = summary.goals_met(both, columns.NEWER)
     assert newer == "Of 1 goals measured on 7.3, 1 are met and 0 are missed."
-    assert "on 6.12, 0 are met and 1 are missed" in content.goals_met(both)
+    assert "on 6.12, 0 are met and 1 are missed" in summary.goals_met(both)
 
 
 def test_the_summary_has_the_columns_of_both_kernels() -> None:
-    summary = content.summary(content.Material(figures.merge(BOTH), (side_by_side(BOTH),), {}))
-    (table,) = (x for block in summary.blocks for x in texts(block) if isinstance(x, Table))
+    chapter = summary.chapter(material.Material(figures.merge(BOTH), (side_by_side(BOTH),), {}))
+    (table,) = (x for block in chapter.blocks for x in texts(block) if isinstance(x, Table))
     assert [column.name for column in table.columns] == [
         "row", "stock 6.12", "swathe 6.12", "change", "stock 7.3", "swathe 7.3", "change 7.3",
         "unit", "goals met", "goals met 7.3",
@@ -597,8 +609,8 @@ def test_columns_of_another_run_are_named() -> None:
 def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
     one = run("2026-01-01", row("stock", 1), swathe="aaa", qemu="QEMU 7")
     other = run("2026-01-02", row("stock", 1, "64K"), swathe="bbb", qemu="QEMU 7")
-    found = content.Material(figures.merge([one, other]), (), {})
-    shared, runs = [b for b in content.environment(found).blocks if isinstance(b, Table)]
+    found = material.Material(figures.merge([one, other]), (), {})
+    shared, runs = [b for b in origins.chapter(found).blocks if isinstance(b, Table)]
     assert cells(shared, "QEMU")[1] == "QEMU 7"
     assert {"kernel", "configuration", "QEMU", "command"} == {row[0].text for row in shared.rows}
     assert [column.name for column in runs.columns][2:] == ["date", "Swathe commit", "file"]
@@ -611,8 +623,8 @@ def test_the_environment_says_once_what_is_the_same(recorded: Figures) -> None:
 def test_runs_with_other_options_have_no_empty_summary(command: str, alone: bool) -> None:
     found = figures.merge([run("2026-01-01", row("stock", 2), row("swathe", 1), command=command)])
     lines = tuple(compare.lines(found.rows, []))
-    blocks = content.summary(content.Material(found, lines, {})).blocks
-    assert (Text(content.ELSEWHERE) in blocks) is alone
+    blocks = summary.chapter(material.Material(found, lines, {})).blocks
+    assert (Text(summary.ELSEWHERE) in blocks) is alone
 
 
 def test_figures_of_different_kernels_are_warned_of() -> None:

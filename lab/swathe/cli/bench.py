@@ -9,7 +9,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench                            all benches except allocators
     ./swathe bench allocators                 heaps of real allocators (installs two packages)
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
-    ./swathe bench --against pristine         also a kernel without mm/unmap, and what the switch costs
+    ./swathe bench --against pristine         also a kernel without mm/unmap: what the switch costs
     ./swathe bench --against 7.3              also Linux 7.3
     ./swathe bench --kernel 7.3               Linux 7.3, stock and swathe, with goals of its own
     ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes

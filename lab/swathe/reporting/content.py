@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report's sections: each thread's figures beside ours, then what they hold for."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from swathe.base.table import Cell, Column, Table, Tone, make
+from swathe.base.table import Table, make
 from swathe.measure import benches, columns, commands, compare
-from swathe.measure.columns import KERNELS, LTS, NEWER, KernelColumns
-from swathe.measure.compare import GoalVerdict, Line
-from swathe.measure.figures import BUT_WRITING, Figures, Profile, plain
+from swathe.measure.columns import KERNELS, LTS, NEWER
+from swathe.measure.compare import Line
+from swathe.measure.figures import BUT_WRITING, Figures, Profile
 from swathe.measure.goals import KernelGoals
-from swathe.measure.rows import MAIN_METRIC
-from swathe.reporting import charts, tables, threads
+from swathe.reporting import charts, origins, summary, tables, threads
 from swathe.reporting.blocks import (
     Beside,
     Block,
@@ -28,6 +27,7 @@ from swathe.reporting.blocks import (
     Plots,
     Text,
 )
+from swathe.reporting.material import Material, usual
 from swathe.reporting.threads import Part, Thread
 
 TITLE = "Swathe: unmapping a run at a time, measured against stock Linux"
@@ -50,33 +50,18 @@ READING = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Material:
-    """All there is to write about; rows already put side by side."""
-
-    figures: Figures
-    lines: tuple[Line, ...]
-    goals: Mapping[str, KernelGoals]
-
-    def wanted(self, kernel: KernelColumns) -> KernelGoals:
-        return self.goals.get(kernel.series, KernelGoals())
-
-    def of(self, bench: str) -> list[Line]:
-        return [line for line in self.lines if line.bench == bench]
-
-    def profiles_of(self, bench: str) -> list[Profile]:
-        return [one for one in self.figures.profiles if one.bench == bench]
-
-
 def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Document:
     """The whole report; goals are by kernel, origin says where its figures are from."""
     of = [goals.get(kernel.series, KernelGoals()).goals for kernel in (LTS, NEWER)]
     rows = [*figures.rows, *(row for one in figures.profiles for row in one.but_writing())]
     material = Material(figures, tuple(compare.lines(rows, *of)), goals)
-    sections = [summary(material), *(thread(material, each) for each in threads.load().thread)]
+    sections = [
+        summary.chapter(material),
+        *(thread(material, each) for each in threads.load().thread),
+    ]
     if rest := unthreaded(material):
         sections.append(rest)
-    sections += [environment(material), reading(), excluded(material)]
+    sections += [origins.chapter(material), reading(), excluded(material)]
     return Document(TITLE, lead(material, origin), tuple(sections))
 
 
@@ -104,107 +89,6 @@ def when(material: Material) -> str:
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     of = ", ".join(commits) if len(commits) <= MANY else f"at {len(commits)} commits"
     return f"Measured {span}, Swathe {of}."
-
-
-ELSEWHERE = (
-    "All runs were made with other options than usual, which follow the names of their cases in "
-    "the chapters below."
-)
-
-
-def summary(material: Material) -> Chapter:
-    """One or two rows of each thread, and how many goals are met."""
-    kernels = compare.kernels_in(material.lines)
-    heads: list[Column | str] = ["row"]
-    for kernel in kernels:
-        heads += [Column(columns.title(name)) for name in (kernel.stock, kernel.swathe)]
-        heads.append(Column(tables.of_kernel("change", kernel)))
-    heads += ["unit", *(tables.of_kernel("goals met", kernel) for kernel in kernels)]
-    body = [row for each in threads.load().thread for row in summary_rows(material, each, kernels)]
-    table = make("The rows that stand for each thread", heads, body)
-    keys = {key for each in threads.load().thread for key in each.key_rows}
-    chosen = [
-        replace(line, case=f"{line.bench} {compare.case_name(line.case)}")
-        for line in material.lines
-        if (line.bench, line.case, line.metric) in keys
-    ]
-    plot = charts.overview(chosen)
-    blocks: list[Block] = [Text(text) for text in verdicts(material, kernels)]
-    if not chosen and material.lines:
-        blocks.append(Text(ELSEWHERE))
-    else:
-        blocks.append(Pair((table,), (Plots((plot,)),)) if plot else table)
-    return Chapter("summary", "At a glance", "At a glance", tuple(blocks))
-
-
-def verdicts(material: Material, kernels: Sequence[KernelColumns]) -> Iterator[str]:
-    """A sentence about each kernel's goals, and about what the switch costs while it is off."""
-    for kernel in kernels:
-        yield goals_met(material.lines, kernel)
-        if text := off_met(material.lines, kernel, material.wanted(kernel).switched_off):
-            yield text
-
-
-def goals_met(found: Iterable[Line], kernel: KernelColumns = LTS) -> str:
-    """All verdicts in one sentence."""
-    met, measured = compare.met(found, kernel)
-    if not measured:
-        return f"None of the goals on {kernel.series} was measured in this run."
-    missed = measured - met
-    return (
-        f"Of {measured} goals measured on {kernel.series}, {met} are met and {missed} are missed."
-    )
-
-
-def off_met(found: Iterable[Line], kernel: KernelColumns, limit: float | None) -> str:
-    """Whether instructions with the switch off are those of the untouched tree."""
-    off = [
-        line.on(kernel).off_verdict(limit)
-        for line in found
-        if line.metric == MAIN_METRIC and usual(line)
-    ]
-    measured = [verdict for verdict in off if verdict is not GoalVerdict.NONE]
-    if limit is None or not measured:
-        return ""
-    return (
-        f"Switched off, {measured.count(GoalVerdict.MET)} of {len(measured)} rows of "
-        f"{kernel.series} are at most {100 * (limit - 1):.1f} % above the untouched tree."
-    )
-
-
-def usual(line: Line) -> bool:
-    """Whether a line is of a run with the usual options: goals are for these."""
-    return plain(line.case) == line.case
-
-
-def summary_rows(
-    material: Material, each: Thread, kernels: Sequence[KernelColumns]
-) -> Iterator[tuple[Cell | str, ...]]:
-    by_key = {(line.bench, line.case, line.metric): line for line in material.lines}
-    of_thread = [line for part in each.part for line in material.of(part.bench)]
-    goals = [goals_text(*compare.met(of_thread, kernel)) for kernel in kernels]
-    for key in each.key_rows:
-        name = f"{each.key} {key[0]} {compare.case_name(key[1])}"
-        line = by_key.get(key)
-        if line is None:
-            quiet = Cell("not measured", Tone.QUIET)
-            yield (name, *((quiet, quiet, Cell("")) * len(kernels)), "", *goals)
-        else:
-            by, unit = compare.scale([line])
-            cells = (cell for kernel in kernels for cell in summary_cells(line.on(kernel), by))
-            yield (name, *cells, Cell(unit.replace("million", "M"), Tone.QUIET), *goals)
-        goals = [""] * len(kernels)
-
-
-def goals_text(met: int, measured: int) -> str:
-    return f"{met} of {measured}" if measured else "none measured"
-
-
-def summary_cells(line: Line, by: float) -> Iterator[str]:
-    """Stock and swathe of one kernel, and the change."""
-    for config in (columns.STOCK, columns.SWATHE):
-        yield compare.number(line.value(config), by) or "not measured"
-    yield compare.percent(line.change())
 
 
 def thread(material: Material, each: Thread) -> Chapter:
@@ -256,8 +140,8 @@ def part_blocks(material: Material, part: Part) -> list[Block]:
 def part_content(material: Material, part: Part) -> Iterator[Block]:
     yield Heading(part.title)
     found = [line for line in material.of(part.bench) if line.metric != BUT_WRITING]
-    if summary := summary_of(part.bench):
-        yield Text(f"`{part.bench}`: {summary}.")
+    if about := summary_of(part.bench):
+        yield Text(f"`{part.bench}`: {about}.")
     command = f"./swathe bench {part.bench}"
     if found:
         yield from compared(material, part, found)
@@ -347,19 +231,9 @@ def origin_text(figures: Figures, bench: str) -> str:
     for name in names:
         runs = figures.runs_of(bench, name)
         if runs != ours and name not in (columns.STOCK, columns.SWATHE):
-            others.setdefault(run_names(runs), []).append(columns.title(name))
+            others.setdefault(origins.run_names(runs), []).append(columns.title(name))
     text = "".join(f"; {' and '.join(some)} of {runs}" for runs, some in others.items())
-    return f"Figures of {run_names(ours)}{text}."
-
-
-def run_names(indexes: Sequence[int]) -> str:
-    names = [run_name(index) for index in indexes]
-    return f"run {names[0]}" if len(names) == 1 else f"runs {', '.join(names)}"
-
-
-def run_name(index: int) -> str:
-    """a, b, … z, 27, 28, …"""
-    return chr(ord("a") + index) if index < 26 else str(index + 1)
+    return f"Figures of {origins.run_names(ours)}{text}."
 
 
 def drawn(part: Part, found: Sequence[Line]) -> Iterator[Block]:
@@ -479,93 +353,6 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
 def profile_again(one: Profile) -> str:
     kernel = "" if one.kernel is LTS else f" --kernel {one.kernel.series}"
     return f"./swathe profile {one.bench} {one.case}{kernel}"
-
-
-def environment(material: Material) -> Chapter:
-    """What all runs have in common, and a line for each with what they have not."""
-    found = origins(material.figures)
-    names = dict.fromkeys([*FIRST, *LABELS, *(name for one in found for name in one.environment)])
-    values = {name: [one.environment.get(name, "") for one in found] for name in names}
-    shared = {name: each[0] for name, each in values.items() if len(set(each)) == 1 and each[0]}
-    different = [name for name, each in values.items() if len(set(each)) > 1]
-    blocks: list[Block] = []
-    if mixed(found):
-        blocks.append(Text(MIXED))
-    blocks += [shared_table(shared), origins_table(found, different)]
-    for run in material.figures.runs:
-        blocks += [Note(f"Skipped: {reason}.") for reason in run.skipped]
-    return Chapter("environment", "Environment", "Environment", tuple(blocks))
-
-
-MIXED = (
-    "These runs are of different kernels or configurations: compare figures of one run "
-    "rather than of several."
-)
-LABELS = {
-    "kernel": "kernel",
-    "config_hash": "configuration",
-    "qemu": "QEMU",
-    "compiler": "compiler",
-    "cpus": "CPUs",
-    "memory": "memory",
-    "settings": "the kernel's settings",
-    "command": "command",
-}
-# What tells runs apart comes first.
-FIRST = {"date": "date", "swathe": "Swathe commit"}
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A run or a profile: its name here, its file, what is taken from it, and how it was made."""
-
-    name: str
-    source: str
-    covers: str
-    environment: Mapping[str, str]
-
-
-def mixed(found: Sequence[Origin]) -> bool:
-    """Whether a kernel's columns are of more than one build; those of 6.12 and 7.3 must be."""
-    builds: dict[str, set[tuple[str, ...]]] = {}
-    for one in found:
-        build = tuple(one.environment.get(name, "") for name in ("kernel", "config_hash"))
-        builds.setdefault(columns.of_run(one.environment).series, set()).add(build)
-    return any(len(each) > 1 for each in builds.values())
-
-
-def origins(figures: Figures) -> list[Origin]:
-    runs = [
-        Origin(f"run {run_name(index)}", run.source, covered(figures, index), run.environment)
-        for index, run in enumerate(figures.runs)
-    ]
-    return runs + [
-        Origin("profile", one.source, f"{one.bench} {compare.case_name(one.case)}", one.environment)
-        for one in figures.profiles
-    ]
-
-
-def label(name: str) -> str:
-    return {**FIRST, **LABELS}.get(name, name)
-
-
-def shared_table(shared: Mapping[str, str]) -> Table:
-    rows = ((label(name), value) for name, value in shared.items())
-    return make("The same in all runs", ("what", "value"), rows)
-
-
-def origins_table(found: Sequence[Origin], different: Sequence[str]) -> Table:
-    rows = (
-        (one.name, one.covers, *(one.environment.get(name, "") for name in different), one.source)
-        for one in found
-    )
-    return make("Runs", ("", "figures of", *map(label, different), "file"), rows)
-
-
-def covered(figures: Figures, index: int) -> str:
-    """The benches that rows of a run are used of."""
-    names = dict.fromkeys(name for (name, _, _), run in figures.origins.items() if run == index)
-    return ", ".join(names)
 
 
 def reading() -> Chapter:
