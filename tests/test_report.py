@@ -203,6 +203,7 @@ def test_all_but_writing_is_judged_by_a_profile() -> None:
     assert "| 64 KiB | 42.00 | 28.00 | −33.3 % | ≤ 27.72 | missed by 1.0 % |" in text
     assert "Of 1 goals measured on 7.3, 0 are met and 1 are missed." in text
     assert "The bench swapout was not measured in this run." in text
+    assert "Instructions that Linux 7.3.4 executes" in text
     nothing = replace(found.profiles[0], configs={"7.3": written(9, 0)})
     assert nothing.but_writing() == []
 
@@ -432,17 +433,32 @@ def test_a_goal_of_a_newer_kernel_is_not_judged_without_its_swathe() -> None:
 def test_the_switch_of_each_kernel_is_judged_by_its_limit() -> None:
     pristine = {"2026-01-01": row("pristine", 63.9e6), "2026-01-02": row("pristine", 69.7e6)}
     runs = [replace(one, rows=(*one.rows, pristine[one.date])) for one in BOTH]
-    found = side_by_side(runs)
-    newer = tables.switched_off([found], columns.NEWER, 1.004)
+    found = material.Material(figures.merge(runs), (), {})
+    newer = tables.switched_off(found.off(columns.NEWER), columns.NEWER, 1.004)
     assert newer is not None and newer.caption.startswith("Stock 7.3 (switched off)")
     assert cells(newer, "4 KiB")[1:] == ["69.70", "70.00", "+0.43 %", "≤ +0.40 %", "missed"]
-    older = tables.switched_off([found], columns.LTS, 1.005)
+    older = tables.switched_off(found.off(columns.LTS), columns.LTS, 1.005)
     assert older is not None
     assert cells(older, "4 KiB")[1:] == ["63.90", "64.00", "+0.16 %", "≤ +0.50 %", "met"]
     text = markdown.render(write.build(figures.merge(runs), ""))
     assert "1 of 1 rows of 6.12 are at most 0.5 % above the untouched tree." in text
     assert "0 of 1 rows of 7.3 are at most 0.4 % above the untouched tree." in text
     assert "Switched off" not in markdown.render(write.build(figures.merge(BOTH), ""))
+
+
+def test_what_the_switch_costs_is_told_by_one_run(tmp_path: Path) -> None:
+    """Stock of a newer run is shown, but not compared with the older run's untouched tree."""
+    old = run("2026-01-01", row("pristine", 100), row("stock", 100), row("swathe", 50))
+    new = run("2026-01-02", row("stock", 110), row("swathe", 60))
+    found = figures.merge([old, new])
+    assert {r.config: r.value for r in found.rows} == {"pristine": 100, "stock": 110, "swathe": 60}
+    (line,) = material.Material(found, (), {}).off(columns.LTS)
+    assert line.costs_when_off() == 0
+    (tmp_path / "kept.json").write_text(recording.text(found))
+    again = figures.merge(figures.load(tmp_path / "kept.json", "kept.json"))
+    assert again.rows == found.rows
+    (line,) = material.Material(again, (), {}).off(columns.LTS)
+    assert line.value("stock") == 100
 
 
 def test_an_unusual_runs_switch_is_not_judged() -> None:

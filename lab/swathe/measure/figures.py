@@ -122,6 +122,28 @@ class Figures:
         }
         return sorted(found)
 
+    def beside_pristine(self, index: int) -> list[Row]:
+        """A run's rows of the untouched tree, if they were chosen, and of stock beside them.
+
+        Stock of another run may be of another commit: what the switch costs is told by one run.
+        """
+        run = self.runs[index]
+        return [
+            row
+            for row in run.rows
+            if row.config in (run.kernel.pristine, run.kernel.stock)
+            and self.origins.get((row.bench, row.case, run.kernel.pristine)) == index
+        ]
+
+    def taken(self, index: int) -> list[Row]:
+        """A run's rows that are shown."""
+        beside = self.beside_pristine(index)
+        return [
+            row
+            for row in self.runs[index].rows
+            if self.origins.get((row.bench, row.case, row.config)) == index or row in beside
+        ]
+
 
 def but_writing(bench: str, case: str, config: str, total: Counts, writing: Counts) -> Row:
     """All instructions of a profile but those of writing pages out."""

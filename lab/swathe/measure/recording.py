@@ -53,11 +53,7 @@ def indented(data: object, depth: int = 3) -> str:
 def run_json(figures: Figures, index: int) -> dict[str, Any]:
     """One run, as far as it was chosen."""
     run = figures.runs[index]
-    rows = [
-        asdict(alone(row, run.kernel))
-        for row in run.rows
-        if figures.origins.get((row.bench, row.case, row.config)) == index
-    ]
+    rows = [asdict(alone(row, run.kernel)) for row in figures.taken(index)]
     series = [asdict(alone(one, run.kernel)) for one in run.series if one in figures.series]
     return {**origin(run), "rows": rows, "series": series, "skipped": list(run.skipped)}
 

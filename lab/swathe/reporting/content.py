@@ -66,7 +66,7 @@ def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Do
 
 
 def lead(material: Material, origin: str) -> tuple[str, ...]:
-    kernels = {run.environment.get("kernel", "") for run in material.figures.runs}
+    kernels = {one.get("kernel", "") for one in environments(material)}
     named = " and ".join(sorted(kernels - {""}))
     what = f"execute{'' if ' and ' in named else 's'} to unmap and reclaim memory, counted exactly."
     return (
@@ -75,13 +75,18 @@ def lead(material: Material, origin: str) -> tuple[str, ...]:
     )
 
 
+def environments(material: Material) -> list[Mapping[str, str]]:
+    """Those of all runs and profiles."""
+    found = [run.environment for run in material.figures.runs]
+    return found + [one.environment for one in material.figures.profiles]
+
+
 MANY = 3
 
 
 def when(material: Material) -> str:
     """The days, and the commits of this repository."""
-    every = [run.environment for run in material.figures.runs]
-    every += [one.environment for one in material.figures.profiles]
+    every = environments(material)
     days = sorted({found.get("date", "")[:10] for found in every} - {""})
     commits = dict.fromkeys(found["swathe"] for found in every if "swathe" in found)
     if not days or not commits:
@@ -288,7 +293,7 @@ def size_plots(part: Part, found: Sequence[Line], unusual: str) -> list[Plot | N
 def counted(material: Material, part: Part, found: Sequence[Line], command: str) -> Iterator[Block]:
     """Events per page, and every other metric."""
     shown = set(metrics_of(part, found)) | set(compare.EVENTS)
-    if off := tuple(switched_off(material, part, found)):
+    if off := tuple(switched_off(material, part)):
         yield Folded(f"{part.bench}: switched off beside a pristine kernel", off)
     if events := tables.events(found):
         yield events
@@ -299,10 +304,11 @@ def counted(material: Material, part: Part, found: Sequence[Line], command: str)
         yield Folded(f"{part.bench}: checks and counters", (tables.others(rest),))
 
 
-def switched_off(material: Material, part: Part, found: Sequence[Line]) -> Iterator[Table]:
+def switched_off(material: Material, part: Part) -> Iterator[Table]:
     """A table for each kernel, with the limit where the rows' options are the usual ones."""
-    main = [line for line in found if line.metric == part.metrics[0]]
     for kernel in KERNELS:
+        of_bench = [line for line in material.off(kernel) if line.bench == part.bench]
+        main = [line for line in of_bench if line.metric == part.metrics[0]]
         limit = material.wanted(kernel).switched_off if all(map(usual, main)) else None
         if table := tables.switched_off(main, kernel, limit):
             yield table

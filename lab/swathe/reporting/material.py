@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from swathe.measure import compare
 from swathe.measure.columns import KernelColumns
 from swathe.measure.compare import Line
 from swathe.measure.figures import Figures, Profile, plain
@@ -23,6 +24,13 @@ class Material:
 
     def of(self, bench: str) -> list[Line]:
         return [line for line in self.lines if line.bench == bench]
+
+    def off(self, kernel: KernelColumns) -> list[Line]:
+        """Stock of a kernel beside its untouched tree, each pair of one run."""
+        runs = self.figures.runs
+        mine = [index for index, run in enumerate(runs) if run.kernel is kernel]
+        rows = [row for index in mine for row in self.figures.beside_pristine(index)]
+        return [line.on(kernel) for line in compare.lines(rows, ())]
 
     def profiles_of(self, bench: str) -> list[Profile]:
         return [one for one in self.figures.profiles if one.bench == bench]

@@ -49,7 +49,7 @@ def verdicts(material: Material, kernels: Sequence[KernelColumns]) -> Iterator[s
     """A sentence about each kernel's goals, and about what the switch costs while it is off."""
     for kernel in kernels:
         yield goals_met(material.lines, kernel)
-        if text := off_met(material.lines, kernel, material.wanted(kernel).switched_off):
+        if text := off_met(material.off(kernel), kernel, material.wanted(kernel).switched_off):
             yield text
 
 
@@ -66,11 +66,7 @@ def goals_met(found: Iterable[Line], kernel: KernelColumns = LTS) -> str:
 
 def off_met(found: Iterable[Line], kernel: KernelColumns, limit: float | None) -> str:
     """Whether instructions with the switch off are those of the untouched tree."""
-    off = [
-        line.on(kernel).off_verdict(limit)
-        for line in found
-        if line.metric == MAIN_METRIC and usual(line)
-    ]
+    off = [line.off_verdict(limit) for line in found if line.metric == MAIN_METRIC and usual(line)]
     measured = [verdict for verdict in off if verdict is not GoalVerdict.NONE]
     if limit is None or not measured:
         return ""

@@ -104,8 +104,7 @@ def switched_off(
     found: Sequence[Line], kernel: KernelColumns = LTS, limit: float | None = None
 ) -> Table | None:
     """Stock beside a kernel that has never heard of swathe: the switch must cost nothing."""
-    parts = [line.on(kernel) for line in found]
-    there = [line for line in parts if PRISTINE in line.rows and STOCK in line.rows]
+    there = [line for line in found if PRISTINE in line.rows and STOCK in line.rows]
     if not there:
         return None
     by, unit = compare.scale(there)
