@@ -576,6 +576,16 @@ def test_what_is_missing_is_said_with_its_command() -> None:
     assert not [plot for plot in empty.plots() if "lazyfree" in plot.name]
 
 
+def test_what_is_missing_of_a_newer_kernel_alone_is_measured_on_it() -> None:
+    alone, both = (markdown.render(write.build(figures.merge(r), "")) for r in (BOTH[:1], BOTH))
+    for command in (
+        "bench lazyfree", "bench ptetables:dontneed-2M", "bench zap", "profile zap 64K",
+    ):  # fmt: skip
+        assert f"`./swathe {command} --kernel 7.3`" in alone
+        assert f"`./swathe {command}`" not in alone
+        assert f"`./swathe {command}`" in both
+
+
 def test_nothing_measured_is_missing(recorded: Figures) -> None:
     document = write.build(recorded, "")
     said = [

@@ -147,17 +147,22 @@ def part_content(material: Material, part: Part) -> Iterator[Block]:
     found = [line for line in material.of(part.bench) if line.metric != BUT_WRITING]
     if about := summary_of(part.bench):
         yield Text(f"`{part.bench}`: {about}.")
-    command = f"./swathe bench {part.bench}"
+    command = f"./swathe bench {part.bench}{option(material)}"
     if found:
         yield from compared(material, part, found)
         yield Command(again(material.figures, part.bench))
-        yield from drawn(part, found)
+        yield from drawn(material, part, found)
     else:
         yield Missing(f"The bench {part.bench} was not measured in this run.", command)
     yield from curves(material, part)
     if found:
         yield from counted(material, part, found, command)
     yield from profiles(material, part)
+
+
+def option(material: Material) -> str:
+    """What a command needs to measure what is missing, where only the newer kernel was measured."""
+    return f" --kernel {NEWER.series}" if compare.kernels_in(material.lines) == [NEWER] else ""
 
 
 def again(figures: Figures, bench: str) -> tuple[str, ...]:
@@ -241,7 +246,7 @@ def origin_text(figures: Figures, bench: str) -> str:
     return f"Figures of {origins.run_names(ours)}{text}."
 
 
-def drawn(part: Part, found: Sequence[Line]) -> Iterator[Block]:
+def drawn(material: Material, part: Part, found: Sequence[Line]) -> Iterator[Block]:
     """Bars of each plotted metric, and the curves over size."""
     made: list[Plot | None] = []
     for metric in part.plotted:
@@ -261,7 +266,7 @@ def drawn(part: Part, found: Sequence[Line]) -> Iterator[Block]:
             yield Missing(
                 f"Cost per page against size, {compare.case_name(what)} in 256 MiB, 1 GiB and "
                 "4 GiB, was not measured in this run.",
-                f"./swathe bench {part.bench}",
+                f"./swathe bench {part.bench}{option(material)}",
             )
 
 
@@ -325,7 +330,7 @@ def curves(material: Material, part: Part) -> Iterator[Block]:
         else:
             yield Missing(
                 f"{SERIES.get(name, name)} over time was not measured in this run.",
-                f"./swathe bench {part.bench}:{case}",
+                f"./swathe bench {part.bench}:{case}{option(material)}",
             )
 
 
@@ -352,7 +357,7 @@ def profiles(material: Material, part: Part) -> Iterator[Block]:
             yield Missing(
                 f"The cost of each function in {part.bench} {compare.case_name(case)} "
                 "was not measured in this run.",
-                f"./swathe profile {part.bench} {case}",
+                f"./swathe profile {part.bench} {case}{option(material)}",
             )
 
 
