@@ -18,6 +18,16 @@
 	(IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH))
 
 /*
+ * Whether that one flush goes to all CPUs, whatever they run: AMD's INVLPGB (Linux 7.3)
+ * flushes the entries of all processes.
+ */
+#if defined(X86_FEATURE_INVLPGB) && !defined(CONFIG_UML)
+#define UNMAP_ARCH_FLUSH_REACHES_ALL	cpu_feature_enabled(X86_FEATURE_INVLPGB)
+#else
+#define UNMAP_ARCH_FLUSH_REACHES_ALL	false
+#endif
+
+/*
  * Only x86 has an arch_check_zapped_pte(), and it only warns, with DEBUG_VM: without
  * DEBUG_VM save the call.  Check this again when another architecture gets one.
  */

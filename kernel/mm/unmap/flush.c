@@ -74,12 +74,13 @@ static void run_clear_one(struct unmap_op *op, bool defer)
 /*
  * If no other CPU has the mm in use, stock code flushes each entry at once.  For a
  * run, one full flush at the end of reclaim's batch is cheaper, as it is for ranges
- * of more than a few pages.  Not for dirty folios: reclaim makes the deferred flush
- * before each folio that it writes out.
+ * of more than a few pages.  Not where that flush reaches other CPUs, too.  Not for dirty
+ * folios: reclaim makes the deferred flush before each folio that it writes out.
  */
 static bool run_worth_deferring(const struct unmap_op *op)
 {
-	return UNMAP_ARCH_ONE_FLUSH && (op->flags & TTU_BATCH_FLUSH) &&
+	return UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL &&
+	       (op->flags & TTU_BATCH_FLUSH) &&
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
