@@ -13,8 +13,8 @@
 #include "discard.h"
 
 /*
- * Device-private and device-exclusive entries hold a folio reference; only device-private
- * ones are in rmap.  False: the entry stays.
+ * Device-private and device-exclusive entries hold a folio reference.  Whether they are in
+ * rmap, compat_device_in_rmap() says.  False: the entry stays.
  */
 static bool discard_device_page(struct discard *d, softleaf_t entry)
 {
