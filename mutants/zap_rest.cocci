@@ -12,6 +12,7 @@ discard_range(struct discard *d, pmd_t *pmd)
   ...
   if (d->force_flush)
 	tlb_flush_mmu(d->tlb);
+  discard_gather_table(...);
 - return E;
 + return unmap_mutated(ZAP_REST) && d->force_flush ? end_wanted : E;
 }

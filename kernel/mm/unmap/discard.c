@@ -241,19 +241,41 @@ static __always_inline bool discard_emptied_all(const struct discard *d, unsigne
 	return d->addr - addr == PMD_SIZE && !d->remains;
 }
 
-/* Note the page table if it is empty now.  Nearly always it is enough to read one entry. */
-static __always_inline void discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start,
-						 unsigned long addr)
+/*
+ * Note the page table if it is empty now, or unhook it if the mmu_gather gets it.  Nearly
+ * always it is enough to read one entry.
+ */
+static __always_inline enum discard_table
+discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long addr,
+		     spinlock_t *ptl)
 {
 	pte_t *table = unmap_table_of(start);
 
 	if (!d->tables)
-		return;
+		return TABLE_STAYS;
 	if (discard_emptied_all(d, addr))
 		unmap_table_noticed(table);
 	else if (!unmap_table_emptied(table))
-		return;
+		return TABLE_STAYS;
+	if (discard_is_for_gather(d, addr))
+		return unmap_table_try_unhook(d->tlb->mm, pmd, table, ptl) ?
+		       TABLE_UNHOOKED : TABLE_EMPTIED;
 	discard_note_table(d, pmd, addr);
+	return TABLE_STAYS;
+}
+
+/* Hand the page table to the mmu_gather.  No page-table lock is held. */
+static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, pte_t *start,
+						 unsigned long addr, enum discard_table state)
+{
+	pte_t *table = unmap_table_of(start);
+
+	if (state == TABLE_STAYS)
+		return;
+	if (state == TABLE_EMPTIED)
+		table = unmap_table_unhook(d->vma, pmd);
+	if (table)
+		unmap_table_gather(d->tlb, table, addr);
 }
 
 /**
@@ -261,7 +283,8 @@ static __always_inline void discard_notice_table(struct discard *d, pmd_t *pmd, 
  * @d: set up for the stretch by discard_begin()
  * @pmd: the caller has seen a page table in it
  *
- * Takes and drops the page-table lock.
+ * Takes and drops the page-table lock; for a table that goes to the mmu_gather, also the
+ * PMD lock.
  *
  * Return: the address where it stopped.  That is before the end of the stretch if
  * the mmu_gather was full, the task should be rescheduled, or the page table has
@@ -271,6 +294,7 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 {
 	struct mm_struct *mm = d->tlb->mm;
 	unsigned long addr = d->addr;
+	enum discard_table state;
 	spinlock_t *ptl = NULL;
 	pte_t *start;
 
@@ -285,7 +309,7 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	discard_entries(d);
 	discard_settle_accounts(d);
 	lazy_mmu_mode_disable();
-	discard_notice_table(d, pmd, start, addr);
+	state = discard_notice_table(d, pmd, start, addr, ptl);
 
 	if (d->force_flush) {
 		tlb_flush_mmu_tlbonly(d->tlb);
@@ -296,5 +320,6 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	/* Free the gathered pages, now that the lock is dropped: makes room for more. */
 	if (d->force_flush)
 		tlb_flush_mmu(d->tlb);
+	discard_gather_table(d, pmd, start, addr, state);
 	return d->addr;
 }

@@ -49,6 +49,13 @@ enum discard_wanted {
 	WANT_ALL_TABLES,
 };
 
+/* What is left to do with a page table after its lock was dropped. */
+enum discard_table {
+	TABLE_STAYS,		/* nothing: it stays, or was noted */
+	TABLE_EMPTIED,		/* if it is empty still, unhook it for the mmu_gather */
+	TABLE_UNHOOKED,		/* hand it to the mmu_gather */
+};
+
 /**
  * struct discard - a pass over a stretch of one page table
  * @tlb: gathers the pages to free and the addresses to flush
@@ -89,6 +96,29 @@ struct discard {
 static inline unsigned int discard_left(const struct discard *d)
 {
 	return (d->end - d->addr) >> PAGE_SHIFT;
+}
+
+static inline bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag)
+{
+	return details && details->zap_flags & flag;
+}
+
+/*
+ * Whether one MADV_DONTNEED discards all that the PMD at @addr maps, which ends at @end.
+ * Then the next fault there may allocate a huge page (law 11).
+ */
+static inline bool discard_takes_all(const struct discard *d, unsigned long addr,
+				     unsigned long end)
+{
+	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
+	       discard_zap_flag(d->details, UNMAP_ZAP_MADVISE);
+}
+
+/* Whether the page table goes to the mmu_gather if it is empty: see table_gather.c. */
+static inline bool discard_is_for_gather(const struct discard *d, unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES) && discard_takes_all(d, addr, d->end) &&
+	       unmap_table_may_be_gathered(d->vma);
 }
 
 /* Whether to discard anonymous pages: truncation may keep COWed pages (!even_cows). */

@@ -17,11 +17,6 @@ struct zap_details unmap_zap_dontneed = {
 	.zap_flags = UNMAP_ZAP_MADVISE,
 };
 
-static bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag)
-{
-	return details && details->zap_flags & flag;
-}
-
 /* MADV_DONTNEED holds the mmap lock, or only the VMA's lock: both exclude free_pgtables(). */
 static void discard_assert_madvise_locked(const struct discard *d)
 {
@@ -60,16 +55,6 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 		return WANT_NO_TABLES;
 	i_mmap_assert_locked(d->vma->vm_file->f_mapping);
 	return WANT_CLEARED;
-}
-
-/*
- * Whether one MADV_DONTNEED discards all that the PMD at @addr maps, which ends at @end.
- * Then the next fault there may allocate a huge page (law 11).
- */
-static bool discard_takes_all(const struct discard *d, unsigned long addr, unsigned long end)
-{
-	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
-	       discard_zap_flag(d->details, UNMAP_ZAP_MADVISE);
 }
 
 /**

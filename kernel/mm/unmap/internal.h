@@ -64,11 +64,15 @@
  *    broadcast is sent just for it.  See table.c; batch_lock_mmap() and
  *    table_lock_and_unhook() assert the locks, and discard_tables.c asserts
  *    that a caller holds the lock it says it holds.
+ *    Exception: a table that one MADV_DONTNEED empties entirely needs no mmap
+ *    lock on x86 with PT_RECLAIM (Linux 7.3), because it lies wholly in the
+ *    VMA that is locked.  As in stock code, an mmu_gather flushes it, after it
+ *    was unhooked, and frees it.  See table_gather.c.
  *
  * 8. Readers.  Code that maps a table without its lock either reads the PMD
  *    again after taking the lock, or recognises the table by an entry that was
  *    in use.  See table_readers.c; table_free_rcu() asserts that nothing was
- *    put into a table that is gone.
+ *    put into a table that is gone (an mmu_gather cannot).
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second search of the
  *    table once its only entry is gone.  The last saves more than the two

@@ -21,6 +21,8 @@
  * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables of
  * another process.
  *
+ * A table that one MADV_DONTNEED empties entirely may go another way: see table_gather.c.
+ *
  * No MMU notifier is called: nothing is mapped through an empty table, and the code that
  * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
  * notify the IOMMUs that walk our tables.
@@ -193,7 +195,7 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 	bool done;
 
 	lockdep_assert_held(pml);
-	if (UNMAP_ARCH_TABLES_PINNED || !unmap_is_table(pmd))
+	if (!unmap_is_table(pmd))
 		return false;
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	ptl = ptep_lockptr(mm, table);
@@ -205,6 +207,30 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 	if (done)
 		table_chain(gone, virt_to_ptdesc(table));
 	return done;
+}
+
+/**
+ * unmap_table_unhook - unhook a page table without a mark, if it is empty
+ * @vma: contains all that the table maps; of the calling process
+ * @pmd: its lock and that of the table are taken and dropped
+ *
+ * For a table that the caller hands to an mmu_gather; locks as in unmap_table_may_be_gathered().
+ *
+ * Return: the table; null if there is none, or it is in use.
+ */
+pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
+{
+	struct table_batch one = { .vma = vma, .pmd = pmd, .whole = BIT(0) };
+	struct ptdesc *gone = NULL;
+	spinlock_t *pml;	/* of @pmd */
+
+	if (!IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES))
+		return NULL;
+	unmap_window();		/* other tasks may fill or free the table */
+	pml = pmd_lock(vma->vm_mm, pmd);
+	batch_unhook_one(&one, 0, pml, 0, &gone);
+	spin_unlock(pml);
+	return gone ? ptdesc_address(gone) : NULL;
 }
 
 /*
@@ -318,7 +344,7 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
-		if (!batch_unhook_one(batch, i, pml, age, gone)) {
+		if (UNMAP_ARCH_TABLES_PINNED || !batch_unhook_one(batch, i, pml, age, gone)) {
 			__clear_bit(i, &batch->noted);
 			continue;
 		}

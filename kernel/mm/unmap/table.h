@@ -162,6 +162,8 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 		unmap_batch_finish(batch);
 }
 
+pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd);
+
 /* table_readers.c */
 void unmap_table_set_gone(pte_t *table);
 
@@ -182,6 +184,11 @@ ssize_t unmap_policy_show(char *buf);
 int unmap_policy_store(const char *text);
 #else
 #define unmap_tables_enabled()	false
+
+static inline pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
+{
+	return NULL;
+}
 
 static inline pte_t *unmap_table_of(pte_t *ptep)
 {
@@ -234,6 +241,29 @@ static inline int unmap_policy_store(const char *text)
 	return -EINVAL;
 }
 #endif /* CONFIG_UNMAP_TABLES */
+
+/* table_gather.c */
+#ifdef CONFIG_UNMAP_GATHER_TABLES
+bool unmap_table_may_be_gathered(const struct vm_area_struct *vma);
+bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, spinlock_t *ptl);
+void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr);
+#else
+static inline bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
+{
+	return false;
+}
+
+static inline bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
+					  spinlock_t *ptl)
+{
+	return false;
+}
+
+static inline void unmap_table_gather(struct mmu_gather *tlb, pte_t *table,
+				      unsigned long addr)
+{
+}
+#endif /* CONFIG_UNMAP_GATHER_TABLES */
 
 /* Make room for the table of @addr: settle the batch if that table does not belong to it. */
 static inline void unmap_batch_make_room(struct table_batch *batch, unsigned long addr)

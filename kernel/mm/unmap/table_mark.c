@@ -54,7 +54,7 @@ static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
 
 /**
  * unmap_pmd_unhook - take a page table out of its PMD
- * @mm: of the table; its mmap lock is held, for reading at least
+ * @mm: of the table; its mmap lock is held, for reading at least, if a mark is left
  * @pmd: holds the table; PMD lock and page-table lock are held
  * @mark: leave a mark in the PMD
  */

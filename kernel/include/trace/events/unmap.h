@@ -13,7 +13,9 @@
  *			file that is mapped there, or, by UFFDIO_MOVE, the VMA's lock.  By
  *			"own", "worker" and "shrinker" with preemption disabled (not on
  *			PREEMPT_RT).  The table is out of its PMD and out of all TLBs, and is
- *			counted; its page is free a grace period later at the latest.
+ *			counted; its page is free a grace period later at the latest.  On Linux
+ *			7.3 MADV_DONTNEED may hold only the VMA's lock, and tables that it
+ *			empties entirely leave the TLBs when its mmu_gather is flushed (x86).
  *
  * The probe computes all that it records.  A trace point that is off costs one instruction
  * (with CONFIG_JUMP_LABEL), and none without CONFIG_TRACEPOINTS.  Discarded runs have no

@@ -7,6 +7,7 @@
  *                 the tables are given back soon after
  * busy_punched    the same, when it punches a hole in shmem
  * busy_moved      UFFDIO_MOVE while threads hold the mmap lock all the time
+ * busy_whole      MADV_DONTNEED of all that the tables map, at such a time: huge pages follow
  * flipped         changing the policy from "pressure" to "eager" frees the kept tables
  * moved           a process empties tables and moves to another control group: reclaim of
  *                 the first group frees them
@@ -35,6 +36,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,6 +156,47 @@ TEST_F(kept, busy_moved)
 	struct child child;
 
 	ASSERT_TRUE(child_start(&child, move_job, &crowd));
+	EXPECT_TRUE(child_wait(&child));
+	child_end(&child);
+}
+
+#define HUGE_LEN	(16 * PMD)
+
+/* Touch memory that small pages map, discard it at once, and touch it again. */
+static bool discard_whole(char *mem)
+{
+	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
+	fill_tables(mem, HUGE_LEN);
+	CHECK_EQ(0, smaps_kib(mem, HUGE_LEN, "AnonHugePages"));
+	CHECK(!prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0));
+	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
+	fill_tables(mem, HUGE_LEN);
+	CHECK_EQ(HUGE_LEN / KIB, smaps_kib(mem, HUGE_LEN, "AnonHugePages"));
+	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
+	return true;
+}
+
+static void discard_job(struct child *child, void *arg)
+{
+	struct crowd *crowd = arg;
+	bool done = crowd_make(crowd) && !madvise(crowd->mem, LEN, MADV_DONTNEED) && busy_go();
+
+	for (int i = 0; i < 10 && done; i++)
+		done = discard_whole(crowd->mem);
+	busy_end();
+	if (!done)
+		_exit(1);
+	child_done(child);
+}
+
+TEST_F(kept, busy_whole)
+{
+	struct crowd crowd = { .fd = -1 };
+	struct child child;
+
+	if (!folio_size_set(PMD / KIB))
+		SKIP(return, "needs transparent huge pages");
+	ASSERT_TRUE(child_start(&child, discard_job, &crowd));
 	EXPECT_TRUE(child_wait(&child));
 	child_end(&child);
 }

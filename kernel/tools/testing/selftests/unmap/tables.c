@@ -22,7 +22,10 @@
  * dontunmap       MREMAP_DONTUNMAP
  * uffd_moved      UFFDIO_MOVE moves the pages away
  * markers         uffd-wp markers of absent pages keep a table
- * deferred        tables are freed after the call that gave them back (law 7)
+ * deferred        tables are freed after the call that gave them back (law 7); those of
+ *                 executable memory are not left to the mmu_gather
+ * vectors         process_madvise() that discards many tables makes one TLB flush, or few;
+ *                 but one for each range of executable memory
  *
  * The policy "pressure":
  *
@@ -495,6 +498,39 @@ TEST_F(tables, markers)
 	close(fd);
 }
 
+/* TLB flushes. */
+
+/* TLB flush requests that a CPU has received; -1 if /proc/interrupts does not tell. */
+static long flushes_asked(int cpu)
+{
+	char text[8192], *at;
+
+	if (!read_text("/proc/interrupts", text, sizeof(text)))
+		return -1;
+	at = strstr(text, "TLB:");
+	if (!at)
+		return -1;
+	at += 4;
+	while (cpu--)
+		strtol(at, &at, 10);
+	return strtol(at, NULL, 10);
+}
+
+static bool can_count_flushes(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) >= 2 && flushes_asked(1) >= 0;
+}
+
+static void *spin(void *arg)
+{
+	bool *stop = arg;
+
+	use_cpu(1);
+	while (!READ_ONCE(*stop))
+		;
+	return NULL;
+}
+
 /* The grace period. */
 
 #define MANY		512L		/* tables: more than per-CPU counters hold back */
@@ -534,21 +570,79 @@ static long still_there(char *mem)
 
 /*
  * A grace period may pass meanwhile if the host does not run our CPUs, or if the only CPU
- * schedules often, as with KCSAN: try several times, and demand more tables than are freed
- * together.
+ * schedules often, as with KCSAN: try several times.
  */
-TEST_F(eager, deferred)
+static long most_still_there(char *mem)
 {
 	long most = 0;
 
-	if (access("/sys/module/rcutree", F_OK))
-		SKIP(return, "grace periods end at once in a kernel for one CPU");
 	for (int round = 0; round < 10 && most < MANY / 2; round++) {
-		long left = still_there(self->mem);
+		long left = still_there(mem);
 
 		most = left > most ? left : most;
 	}
-	EXPECT_LT(MANY / 8, most);
+	return most;
+}
+
+TEST_F(eager, deferred)
+{
+	if (access("/sys/module/rcutree", F_OK))
+		SKIP(return, "grace periods end at once in a kernel for one CPU");
+	/* More than are freed together. */
+	EXPECT_LT(MANY / 8, most_still_there(self->mem));
+	ASSERT_EQ(0, mprotect(self->mem, MANY * PMD, PROT_READ | PROT_WRITE | PROT_EXEC));
+	EXPECT_LT(MANY / 8, most_still_there(self->mem));
+}
+
+#define RANGES		64L
+
+/* One process_madvise() discards every other 2 MiB.  Returns what the system call returns. */
+static long discard_ranges(char *mem)
+{
+	int pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	struct iovec ranges[RANGES];
+	long done;
+
+	for (long i = 0; i < RANGES; i++) {
+		ranges[i].iov_base = mem + 2 * i * PMD;
+		ranges[i].iov_len = PMD;
+		WRITE_ONCE(mem[2 * i * PMD], 1);
+	}
+	done = syscall(SYS_process_madvise, pidfd, ranges, RANGES, MADV_DONTNEED, 0);
+	close(pidfd);
+	return done;
+}
+
+/* How many flushes that asks another CPU for. */
+static long flushes_of_ranges(char *mem)
+{
+	long before = flushes_asked(1);
+
+	return discard_ranges(mem) == RANGES * (long)PMD ? flushes_asked(1) - before : -1;
+}
+
+TEST_F(eager, vectors)
+{
+	long long freed = unmap_stat("tables_freed");
+	bool stop = false;
+	pthread_t thread;
+	long flushes;
+
+	if (!can_count_flushes())
+		SKIP(return, "needs two CPUs, and a TLB line in /proc/interrupts");
+	if (discard_ranges(self->mem) < 0)
+		SKIP(return, "this kernel's process_madvise() discards nothing");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, spin, &stop));
+	usleep(AGE);
+	flushes = flushes_of_ranges(self->mem);
+	EXPECT_LE(0, flushes);
+	EXPECT_GE(RANGES / 4, flushes);
+	/* Each of these tables is flushed before anything else can take its place. */
+	ASSERT_EQ(0, mprotect(self->mem, MANY * PMD, PROT_READ | PROT_WRITE | PROT_EXEC));
+	EXPECT_LE(RANGES / 2, flushes_of_ranges(self->mem));
+	WRITE_ONCE(stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_LE(3 * RANGES, unmap_stat("tables_freed") - freed);
 }
 
 /* The policy "pressure". */
@@ -624,39 +718,13 @@ TEST_F(pressure, dropped)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-/* TLB flush requests that a CPU has received; -1 if /proc/interrupts does not tell. */
-static long flushes_asked(int cpu)
-{
-	char text[8192], *at;
-
-	if (!read_text("/proc/interrupts", text, sizeof(text)))
-		return -1;
-	at = strstr(text, "TLB:");
-	if (!at)
-		return -1;
-	at += 4;
-	while (cpu--)
-		strtol(at, &at, 10);
-	return strtol(at, NULL, 10);
-}
-
-static void *spin(void *arg)
-{
-	bool *stop = arg;
-
-	use_cpu(1);
-	while (!READ_ONCE(*stop))
-		;
-	return NULL;
-}
-
 TEST_F(pressure, flushed)
 {
 	bool stop = false;
 	pthread_t thread;
 	long before;
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || flushes_asked(1) < 0)
+	if (!can_count_flushes())
 		SKIP(return, "needs two CPUs, and a TLB line in /proc/interrupts");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, spin, &stop));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
