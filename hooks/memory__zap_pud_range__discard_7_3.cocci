@@ -8,7 +8,8 @@
 //
 // The stock function serves while the switch is off, and is still inlined: switched off, the
 // hook costs one static branch.  It serves MADV_DONTNEED, too, where mm/unmap/ frees no tables,
-// because stock frees them then (PT_RECLAIM).
+// because stock frees them then (PT_RECLAIM); the marks of tables that are gone already are
+// removed before.
 
 @@
 expression tlb, vma, pud, addr, details;
@@ -17,7 +18,7 @@ symbol next;
 zap_pud_range(...) {
 <...
 - next = zap_pmd_range(tlb, vma, pud, addr, next, details);
-+ if (unmap_enabled(UNMAP_BIT_DISCARD) && !unmap_leaves_to_stock(details))
++ if (unmap_discards_range(tlb->mm, pud, addr, next, details))
 + 	next = unmap_zap_pmd_range(tlb, vma, pud, addr, next, details);
 + else
 + 	next = zap_pmd_range(tlb, vma, pud, addr, next, details);

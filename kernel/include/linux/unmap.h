@@ -81,14 +81,37 @@ bool unmap_map_fails(void);
 #define unmap_map_fails()	false
 #endif
 
+/* Whether a whole page table's range lies between @addr and @end. */
+static inline bool unmap_holds_table(unsigned long addr, unsigned long end)
+{
+	return ALIGN(addr, PMD_SIZE) + PMD_SIZE <= end;
+}
+
 /*
- * MADV_DONTNEED that wants its page tables freed is left to stock while mm/unmap/ frees none:
- * then stock frees those that it empties entirely.
+ * MADV_DONTNEED of whole page tables is left to stock while mm/unmap/ frees none: then stock
+ * frees those that it empties entirely.
  */
-static inline bool unmap_leaves_to_stock(const struct zap_details *details)
+static inline bool unmap_leaves_to_stock(unsigned long addr, unsigned long end,
+					 const struct zap_details *details)
 {
 	return unlikely(unmap_zap_reclaims(details)) &&
-	       !(IS_ENABLED(CONFIG_UNMAP_TABLES) && unmap_enabled(UNMAP_BIT_TABLES));
+	       !(IS_ENABLED(CONFIG_UNMAP_TABLES) && unmap_enabled(UNMAP_BIT_TABLES)) &&
+	       unmap_holds_table(addr, end);
+}
+
+/*
+ * Whether mm/unmap/ discards a range below one PUD, and not stock.  If stock does, this removes
+ * the marks of PMDs whose page table stock would free now, had the table stayed.  The caller
+ * holds the locks of zap; PMD locks are taken and dropped.
+ */
+static inline bool unmap_discards_range(struct mm_struct *mm, pud_t *pud, unsigned long addr,
+					unsigned long end, const struct zap_details *details)
+{
+	if (unmap_enabled(UNMAP_BIT_DISCARD) && !unmap_leaves_to_stock(addr, end, details))
+		return true;
+	if (unlikely(unmap_zap_reclaims(details)) && unlikely(unmap_mm_marked(mm)))
+		__unmap_pmds_forget(mm, pud, addr, end);
+	return false;
 }
 
 /*

@@ -66,15 +66,15 @@ static inline void mm_flags_set(int flag, struct mm_struct *mm)
 #endif
 
 /*
- * Whether the caller of zap wants stock to free empty page tables: 7.3 frees the tables that
- * one MADV_DONTNEED covers (PT_RECLAIM).
+ * Whether stock frees empty page tables for this caller of zap: 7.3 frees the tables that one
+ * MADV_DONTNEED covers, if it has PT_RECLAIM.
  */
 static inline bool unmap_zap_reclaims(const struct zap_details *details)
 {
 #if UNMAP_ON_6_12
 	return false;
 #else
-	return details && details->reclaim_pt;
+	return IS_ENABLED(CONFIG_PT_RECLAIM) && details && details->reclaim_pt;
 #endif
 }
 

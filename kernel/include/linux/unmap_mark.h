@@ -86,6 +86,8 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark);
 bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
+void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud, unsigned long addr,
+			 unsigned long end);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
 void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent);
 #else
@@ -95,6 +97,11 @@ static inline bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd)
 }
 
 static inline void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
+{
+}
+
+static inline void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud,
+				       unsigned long addr, unsigned long end)
 {
 }
 

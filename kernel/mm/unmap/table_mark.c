@@ -81,6 +81,22 @@ void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 }
 
 /**
+ * __unmap_pmds_forget - remove the marks of all PMDs that lie wholly in a range
+ * @mm: of the PMDs
+ * @pud: the range's PUD entry, which holds a page of PMDs
+ * @addr: the range's first address
+ * @end: its end, below the same PUD
+ *
+ * PMD locks are taken and dropped; the caller keeps the page of PMDs from being freed.
+ */
+void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud, unsigned long addr,
+			 unsigned long end)
+{
+	for (addr = ALIGN(addr, PMD_SIZE); addr + PMD_SIZE <= end; addr += PMD_SIZE)
+		unmap_pmd_forget(mm, pmd_offset(pud, addr));
+}
+
+/**
  * __unmap_pmd_refill - allocate the page table again that was freed
  * @mm: of the PMD; its mmap lock is held for reading
  * @pmd: had a mark

@@ -348,6 +348,53 @@ static void unmap_table_leaves_none(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, unmap_pmd_untouched(t->pmds[0]));
 }
 
+/* Mark all PMDs of a page, then remove the marks of a range; those outside stay. */
+static void expect_forgotten(struct kunit *test, pmd_t *pmds, unsigned int from, unsigned int to,
+			     unsigned long addr, unsigned long end)
+{
+	unsigned int i;
+	pud_t pud;
+
+	pud_populate(&init_mm, &pud, pmds);
+	for (i = 0; i < PTRS_PER_PMD; i++)
+		set_pmd(pmds + i, unmap_marked_pmd());
+	__unmap_pmds_forget(&init_mm, &pud, addr, end);
+	for (i = 0; i < PTRS_PER_PMD; i++)
+		KUNIT_ASSERT_EQ(test, unmap_pmd_marked(pmds[i]), i < from || i >= to);
+}
+
+/* Only PMDs that lie wholly in the range lose their marks. */
+static void unmap_table_forgets_marks(struct kunit *test)
+{
+	const unsigned long base = PUD_SIZE, end = base + PUD_SIZE;
+	pmd_t *pmds;
+
+	if (!unmap_pmd_marked(unmap_marked_pmd()))
+		kunit_skip(test, "no bit for it in this architecture's PMDs");
+	pmds = pmd_alloc_one(&init_mm, base);
+	KUNIT_ASSERT_NOT_NULL(test, pmds);
+	expect_forgotten(test, pmds, 0, PTRS_PER_PMD, base, end);
+	expect_forgotten(test, pmds, 1, PTRS_PER_PMD - 1, base + PAGE_SIZE, end - PAGE_SIZE);
+	expect_forgotten(test, pmds, 7, 8, base + 7 * PMD_SIZE, base + 8 * PMD_SIZE);
+	expect_forgotten(test, pmds, 0, 0, base + PAGE_SIZE, base + 2 * PMD_SIZE - PAGE_SIZE);
+	expect_forgotten(test, pmds, 0, 0, base + PAGE_SIZE, base + 2 * PAGE_SIZE);
+	memset(pmds, 0, PAGE_SIZE);
+	pmd_free(&init_mm, pmds);
+}
+
+/* MADV_DONTNEED is left to stock code only where that may free a table. */
+static void unmap_table_range_holds_one(struct kunit *test)
+{
+	const unsigned long size = PMD_SIZE;
+
+	KUNIT_EXPECT_TRUE(test, unmap_holds_table(size, 2 * size));
+	KUNIT_EXPECT_TRUE(test, unmap_holds_table(PAGE_SIZE, 2 * size));
+	KUNIT_EXPECT_TRUE(test, unmap_holds_table(size - PAGE_SIZE, 2 * size + PAGE_SIZE));
+	KUNIT_EXPECT_FALSE(test, unmap_holds_table(size, 2 * size - PAGE_SIZE));
+	KUNIT_EXPECT_FALSE(test, unmap_holds_table(size + PAGE_SIZE, 3 * size - PAGE_SIZE));
+	KUNIT_EXPECT_FALSE(test, unmap_holds_table(PAGE_SIZE, 2 * PAGE_SIZE));
+}
+
 /* An mm with a record of one table, kept for the shrinker. */
 static struct mm_struct *mm_with_record(struct kunit *test)
 {
@@ -434,6 +481,8 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_batch_fills),
 	KUNIT_CASE(unmap_table_leaves_mark),
 	KUNIT_CASE(unmap_table_leaves_none),
+	KUNIT_CASE(unmap_table_forgets_marks),
+	KUNIT_CASE(unmap_table_range_holds_one),
 	KUNIT_CASE(unmap_table_records_need_users),
 	KUNIT_CASE(unmap_table_records_change_hands),
 	KUNIT_CASE(unmap_table_places_grow),
