@@ -48,20 +48,20 @@ static struct bucket *kept_bucket_of(const struct mm_struct *mm)
 }
 
 static struct kept *kept_find(struct bucket *bucket, const struct mm_struct *mm,
-			      const struct mem_cgroup *memcg)
+			      const struct compat_group *group)
 {
 	struct kept *record;
 
 	lockdep_assert_held(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node)
-		if (record->mm == mm && record->memcg == memcg)
+		if (record->mm == mm && record->group == group)
 			return record;
 	return NULL;
 }
 
 static void kept_free(struct kept *record)
 {
-	mem_cgroup_put(record->memcg);
+	compat_group_put(record->group);
 	kfree(record);
 }
 
@@ -76,9 +76,9 @@ static bool kept_list_by_policy(struct kept *record)
 	return unmap_policy_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
 }
 
-/* The new record takes over the caller's reference to @memcg.  Bucket's lock held. */
+/* The new record takes over the caller's reference to @group.  Bucket's lock held. */
 static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
-			       struct mem_cgroup *memcg)
+			       struct compat_group *group)
 {
 	struct kept *record;
 
@@ -88,7 +88,7 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 	if (!record)
 		return NULL;
 	record->mm = mm;
-	record->memcg = memcg;
+	record->group = group;
 	record->nid = numa_mem_id();
 	record->pause = WORKER_RETRY;
 	record->due = jiffies + WORKER_FIRST;
@@ -145,9 +145,9 @@ void unmap_places_copy(struct places *to, const struct places *from)
 /*
  * If there is no memory for a record, the tables are forgotten, and stay until their VMAs
  * are unmapped.  Returns true if a new record was made, which then owns the caller's
- * reference to @memcg.
+ * reference to @group.
  */
-static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
+static bool kept_add_places(struct mm_struct *mm, struct compat_group *group,
 			    unsigned long start, unsigned long end, unsigned int nr)
 {
 	struct bucket *bucket = kept_bucket_of(mm);
@@ -155,10 +155,10 @@ static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
 	bool new = false;
 
 	spin_lock(&bucket->lock);
-	record = kept_find(bucket, mm, memcg);
+	record = kept_find(bucket, mm, group);
 	/* An mm without users has lost its records, or is about to: unmap_kept_exit(). */
 	if (!record && atomic_read(&mm->mm_users)) {
-		record = kept_alloc(bucket, mm, memcg);
+		record = kept_alloc(bucket, mm, group);
 		new = record;
 	}
 	if (record) {
@@ -182,10 +182,10 @@ static bool kept_add_places(struct mm_struct *mm, struct mem_cgroup *memcg,
 void unmap_kept_add(struct mm_struct *mm, unsigned long start,
 		    unsigned long end, unsigned int nr)
 {
-	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	struct compat_group *group = compat_group_get(mm);
 
-	if (!kept_add_places(mm, memcg, start, end, nr))
-		mem_cgroup_put(memcg);
+	if (!kept_add_places(mm, group, start, end, nr))
+		compat_group_put(group);
 	unmap_worker_wake();
 }
 
@@ -345,7 +345,7 @@ void unmap_kept_put_back(struct kept *record)
 	bool kept = false;
 
 	spin_lock(&bucket->lock);
-	other = kept_find(bucket, mm, record->memcg);
+	other = kept_find(bucket, mm, record->group);
 	if (other) {
 		unmap_places_copy(&other->places, &record->places);
 		other->due = record->due;

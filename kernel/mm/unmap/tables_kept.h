@@ -19,8 +19,6 @@
 /* In jiffies.  A table that became empty less than that ago is likely to be filled again. */
 #define KEEP_AGE		max(HZ / 50, 1)
 
-struct mem_cgroup;
-
 /**
  * struct places - where empty tables may be
  * @nr: how many empty tables were seen
@@ -43,7 +41,7 @@ struct places {
  * @node: in the bucket of the mm
  * @lru: in the shrinker's list of the group and the memory node
  * @mm: the mm of the tables
- * @memcg: the group, with a reference; null without memory control groups
+ * @group: the group, with a reference; null without memory control groups
  * @nid: memory node of the processor that made the record
  * @pause: ticks that the worker waits before it tries again if tables were left
  * @due: the worker does not sweep the record before this time, in jiffies
@@ -53,7 +51,7 @@ struct kept {
 	struct hlist_node node;
 	struct list_head lru;
 	struct mm_struct *mm;
-	struct mem_cgroup *memcg;
+	struct compat_group *group;
 	int nid;
 	unsigned int pause;
 	unsigned long due;

@@ -31,19 +31,13 @@ bool unmap_kept_list(struct kept *record)
 {
 	if (unlikely(!lists.node))
 		return false;
-	if (IS_ENABLED(CONFIG_MEMCG) && record->memcg &&
-	    memcg_list_lru_alloc(record->memcg, &lists, GFP_NOWAIT | __GFP_NOWARN |
-							__GFP_NOMEMALLOC))
-		return false;
-	if (!list_lru_add(&lists, &record->lru, record->nid, record->memcg))
-		return false;
-	compat_tell_shrinker(record->memcg, record->nid, &lists);
-	return true;
+	return compat_list_add(&lists, &record->lru, record->nid, record->group,
+			       GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
 }
 
 void unmap_kept_unlist(struct kept *record)
 {
-	list_lru_del(&lists, &record->lru, record->nid, record->memcg);
+	compat_list_del(&lists, &record->lru, record->nid, record->group);
 }
 
 /*

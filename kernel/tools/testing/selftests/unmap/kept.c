@@ -12,6 +12,9 @@
  * moved           a process empties tables and moves to another control group: reclaim of
  *                 the first group frees them
  * orphaned        the same when the first group was removed: reclaim of its parent frees them
+ * reborn          the same when another group was made then, which may get the id of the
+ *                 first: the tables that this group empties are still found when the
+ *                 process ends
  * tight           a group at its limit empties tables without end, and no process is killed
  * tight_kept      a group needs the memory that its kept tables take: reclaim frees them
  * many            reclaim of one group costs the same however many other groups there are.
@@ -278,6 +281,29 @@ TEST_F(groups, orphaned)
 		group_write("", "memory.reclaim", "1M");
 	}
 	EXPECT_GE(self->full - NR_TABLES + SLACK, tables_of(self->child.pid));
+}
+
+/* The id of a group is free a little after it was removed. */
+TEST_F(groups, reborn)
+{
+	struct child child;
+	long long full;
+
+	ASSERT_TRUE(group_remove("/old"));
+	usleep(SOON * 100000);
+	ASSERT_TRUE(group_make("/old"));
+	EXPECT_TRUE(child_start(&child, empty_job, "/old"));
+	EXPECT_TRUE(child_wait(&child));
+	full = tables_of(child.pid);
+	EXPECT_LT(NR_TABLES, full);
+	/* The end of the first process removes its record, from its own list. */
+	child_end(&self->child);
+	usleep(AGE);
+	group_write("/old", "memory.reclaim", "1M");
+	EXPECT_GE(full - NR_TABLES + SLACK, tables_of(child.pid));
+	child_end(&child);
+	/* For the teardown. */
+	ASSERT_TRUE(child_start(&self->child, empty_job, NULL));
 }
 
 static void empty_for_ever_job(struct child *child, void *arg)
