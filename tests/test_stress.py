@@ -47,9 +47,11 @@ def test_complaints() -> None:
         "[    4.000000] BUG: KASAN: slab-use-after-free in x\n"
         "[    5.000000] Memory failure: 0x1: recovery action for clean LRU page: Recovered\n"
         "[    6.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+        "[    7.000000] workqueue: work func worker_run enqueued on deprecated workqueue.\n"
+        "[    8.000000] workqueue: work func other enqueued on deprecated workqueue.\n"
     )
     found = kernel_log.find(console)
-    assert [line.split()[1] for line in found] == ["Bad", "possible", "KASAN:"]
+    assert [line.split()[1] for line in found] == ["Bad", "possible", "KASAN:", "work"]
     tests = selftests.complaints(console)
     assert {test.verdict for test in tests} == {Verdict.FAILED}
 

@@ -59,6 +59,11 @@ static inline const struct mem_cgroup *compat_memcg_of(struct mm_struct *mm)
 #endif
 }
 
+/* For work that may run on any CPU.  7.3 warns of the old name. */
+#if UNMAP_ON_6_12
+#define system_dfl_wq	system_unbound_wq
+#endif
+
 /*
  * The control group of a record, with a reference; NULL: none.  Any lock may be held.
  *

@@ -109,7 +109,7 @@ static void worker_run(struct work_struct *work)
 
 	/* Whatever the policy is now: records made before it changed may be left. */
 	if (unmap_tables_enabled() && worker_sweep_due(never) != never)
-		queue_delayed_work(system_unbound_wq, &worker, LOOK);
+		queue_delayed_work(system_dfl_wq, &worker, LOOK);
 }
 
 /* After the policy or the switch has changed, there may be records that only we sweep. */
@@ -121,7 +121,7 @@ void unmap_worker_policy_changed(void)
 	 */
 	smp_mb();
 	if (!delayed_work_pending(&worker))
-		queue_delayed_work(system_unbound_wq, &worker, WORKER_FIRST);
+		queue_delayed_work(system_dfl_wq, &worker, WORKER_FIRST);
 }
 
 /* Make sure that the worker runs: a record was added.  Any lock may be held. */
