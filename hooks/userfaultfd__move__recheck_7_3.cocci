@@ -3,7 +3,8 @@
 ///
 /// Target:   mm/userfaultfd.c, move_pages_ptes()
 /// Why here: stock compares the PMD again under the locks, but reports a PMD that has become none
-///           before that as an error of its caller.
+///           before that as an error of its caller.  move_pages() looks at both PMDs when it
+///           tries again, and decides about holes and huge pages.
 /// Missing:  UFFDIO_MOVE fails with -EINVAL although nothing is wrong with its arguments.
 
 @@
@@ -12,12 +13,9 @@ expression S, D;
 @@
 move_pages_ptes(...) {
 <...
-+ if (!unmap_is_table(D) || !unmap_is_table(S)) {
-+ 	ret = -EAGAIN;
-+ 	goto out;
-+ }
   if (pmd_none(*D) || pmd_none(*S) || pmd_trans_huge(*D) || pmd_trans_huge(*S)) {
-  	ret = -EINVAL;
+- 	ret = -EINVAL;
++ 	ret = unmap_table_may_go() ? -EAGAIN : -EINVAL;
   	goto out;
   }
 ...>
