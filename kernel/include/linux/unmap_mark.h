@@ -84,14 +84,20 @@ static inline bool unmap_pmd_untouched(pmd_t pmd)
 
 #ifdef CONFIG_UNMAP_TABLES
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark);
-bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd);
+bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd);
+bool unmap_refilled_at(struct mm_struct *mm, unsigned long addr);
 void __unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd);
 void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud, unsigned long addr,
 			 unsigned long end);
 void __unmap_pmd_move(struct mm_struct *mm, pmd_t *from, pmd_t *to, bool whole);
 void __unmap_pmds_fork(struct vm_area_struct *child, struct vm_area_struct *parent);
 #else
-static inline bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd)
+static inline bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd)
+{
+	return false;
+}
+
+static inline bool unmap_refilled_at(struct mm_struct *mm, unsigned long addr)
 {
 	return false;
 }
@@ -131,16 +137,6 @@ static inline void unmap_pmd_forget(struct mm_struct *mm, pmd_t *pmd)
 {
 	if (unmap_pmd_has_mark(pmd))
 		__unmap_pmd_forget(mm, pmd);
-}
-
-/*
- * For MADV_COLLAPSE, which treats an empty table and a missing one differently: allocate the
- * table again where one was freed.  False if none was, or if there is no memory.  @pmd may be
- * null.  The mmap lock is held for reading.
- */
-static inline bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd)
-{
-	return unmap_pmd_has_mark(pmd) && __unmap_pmd_refill(mm, pmd);
 }
 
 /* For free_pgtables(): no VMA is left, so no other task reaches the PMD.  No lock is held. */

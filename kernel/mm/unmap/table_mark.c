@@ -97,16 +97,34 @@ void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud, unsigned long addr,
 }
 
 /**
- * __unmap_pmd_refill - allocate the page table again that was freed
- * @mm: of the PMD; its mmap lock is held for reading
- * @pmd: had a mark
+ * unmap_pmd_refilled - allocate the page table again where one was freed
+ * @mm: of the PMD; its mmap lock is held, for reading at least
+ * @pmd: was found none; may be null
  *
- * Return: false if there is no memory.
+ * For MADV_COLLAPSE, which treats an empty table and a missing one differently.
+ *
+ * Return: whether the PMD holds a table now; false if none was freed there, or if there is no
+ * memory.
  */
-bool __unmap_pmd_refill(struct mm_struct *mm, pmd_t *pmd)
+bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd)
 {
 	mmap_assert_locked(mm);
-	return !pte_alloc(mm, pmd);
+	/* It may be freed again at once. */
+	while (unmap_pmd_has_mark(pmd))
+		if (pte_alloc(mm, pmd))
+			return false;
+	/* A fault may have allocated it, or installed a huge page. */
+	return pmd && unmap_is_table(pmd);
+}
+
+/**
+ * unmap_refilled_at - as unmap_pmd_refilled(), for the PMD of an address
+ * @mm: its mmap lock is held, for reading at least
+ * @addr: an address that the table translates
+ */
+bool unmap_refilled_at(struct mm_struct *mm, unsigned long addr)
+{
+	return unmap_pmd_refilled(mm, mm_find_pmd(mm, addr));
 }
 
 /**
