@@ -18,6 +18,7 @@
 
 #include "compat_rmap.h"
 #include "internal.h"
+#include "driver_collect.h"
 #include "driver_watch.h"
 
 #define PAGES_MAX	64
@@ -151,6 +152,16 @@ static int fault_once(struct driver *d, const struct unmap_driver_range *range)
 	return err;
 }
 
+static int collect(const struct unmap_driver_range *range)
+{
+	struct vm_area_struct *vma = vma_lookup(current->mm, range->addr);
+	unsigned long end = range->addr + bytes(range);
+
+	if (!vma || !range_in_vma(vma, range->addr, end))
+		return -ENXIO;
+	return unmap_driver_collect(vma, range->addr, end);
+}
+
 static int with_mmap_lock(struct driver *d, unsigned int cmd,
 			  const struct unmap_driver_range *range)
 {
@@ -161,6 +172,8 @@ static int with_mmap_lock(struct driver *d, unsigned int cmd,
 		err = apply(range);
 	else if (cmd == UNMAP_DRIVER_FAULT_ONCE)
 		err = fault_once(d, range);
+	else if (cmd == UNMAP_DRIVER_COLLECT)
+		err = collect(range);
 	else
 		err = insert(d, range, cmd == UNMAP_DRIVER_INSERT_PAGE);
 	mmap_read_unlock(current->mm);
@@ -235,6 +248,7 @@ static long driver_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case UNMAP_DRIVER_INSERT_PAGES:
 	case UNMAP_DRIVER_APPLY:
 	case UNMAP_DRIVER_FAULT_ONCE:
+	case UNMAP_DRIVER_COLLECT:
 	case UNMAP_DRIVER_ZAP:
 		return call_range(d, cmd, p);
 	case UNMAP_DRIVER_WATCH:

@@ -40,10 +40,12 @@ struct unmap_driver_watch {
 /*
  * @looks: how many accesses there were while the PMD held a table
  * @gone: the caller was stopped, and the table was freed meanwhile
+ * @touched: how often the caller accessed the entry of the address in that table after that
  */
 struct unmap_driver_watched {
 	__u32 looks;
 	__u32 gone;
+	__u32 touched;
 };
 
 /* vm_insert_page(), for the first page of the range only, and vm_insert_pages(). */
@@ -68,5 +70,11 @@ struct unmap_driver_watched {
  */
 #define UNMAP_DRIVER_AWAIT		_IO('U', 8)
 #define UNMAP_DRIVER_END		_IO('U', 9)
+
+/*
+ * Collect the range for migration to a device, as drivers do, and put all pages back; returns
+ * the number of pages that the range was taken for.
+ */
+#define UNMAP_DRIVER_COLLECT		_IOW('U', 10, struct unmap_driver_range)
 
 #endif /* __MM_UNMAP_DRIVER_H */

@@ -10,6 +10,9 @@
  * spins where it was, with interrupts off and holding whatever locks it holds.  If the other
  * thread needs one of those locks, the table stays, and the stopped task continues after the
  * time limit.
+ *
+ * A third breakpoint, on the entry of the watched address, tells whether the task looks into
+ * the table after that is gone.
  */
 #include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
@@ -51,7 +54,8 @@ static void looked(struct perf_event *event, struct perf_sample_data *data,
 		stop(w);
 }
 
-static struct perf_event *break_at(struct watch *w, void *where, int len)
+static struct perf_event *break_at(struct watch *w, void *where, int len,
+				   perf_overflow_handler_t handler)
 {
 	struct perf_event_attr attr;
 
@@ -59,7 +63,15 @@ static struct perf_event *break_at(struct watch *w, void *where, int len)
 	attr.bp_addr = (unsigned long)where;
 	attr.bp_len = len;
 	attr.bp_type = HW_BREAKPOINT_RW;
-	return register_user_hw_breakpoint(&attr, looked, w, current);
+	return register_user_hw_breakpoint(&attr, handler, w, current);
+}
+
+static void touched(struct perf_event *event, struct perf_sample_data *data,
+		    struct pt_regs *regs)
+{
+	struct watch *w = event->overflow_handler_context;
+
+	w->seen.touched += is_gone(w);
 }
 
 /*
@@ -85,11 +97,24 @@ static int break_at_both(struct watch *w)
 {
 	raw_spinlock_t *lock = &pmd_lockptr(current->mm, w->pmd)->rlock;
 
-	w->event[0] = break_at(w, w->pmd, HW_BREAKPOINT_LEN_8);
+	w->event[0] = break_at(w, w->pmd, HW_BREAKPOINT_LEN_8, looked);
 	if (IS_ERR(w->event[0]))
 		return PTR_ERR(w->event[0]);
-	w->event[1] = break_at(w, &lock->raw_lock, HW_BREAKPOINT_LEN_4);
+	w->event[1] = break_at(w, &lock->raw_lock, HW_BREAKPOINT_LEN_4, looked);
 	return PTR_ERR_OR_ZERO(w->event[1]);
+}
+
+/* The breakpoint is on the table that the PMD holds now, if it holds one. */
+static int break_at_entry(struct watch *w)
+{
+	pmd_t pmd = pmdp_get_lockless(w->pmd);
+	pte_t *table;
+
+	if (pmd_none(pmd) || pmd_leaf(pmd))
+		return 0;
+	table = (pte_t *)pmd_page_vaddr(pmd);
+	w->event[2] = break_at(w, table + pte_index(w->want.addr), HW_BREAKPOINT_LEN_8, touched);
+	return PTR_ERR_OR_ZERO(w->event[2]);
 }
 
 /**
@@ -112,13 +137,13 @@ int unmap_watch_begin(struct watch *w, const struct unmap_driver_watch *want)
 	w->want = *want;
 	w->seen = (struct unmap_driver_watched){};
 	atomic_set(&w->state, IDLE);
-	err = break_at_both(w);
+	err = break_at_both(w) ?: break_at_entry(w);
 	if (err)
 		unmap_watch_end(w);
 	return err;
 }
 
-/* Stop watching the task: remove both breakpoints. */
+/* Stop watching the task: remove the breakpoints. */
 void unmap_watch_end(struct watch *w)
 {
 	int i;

@@ -13,14 +13,15 @@ struct perf_event;
 
 /**
  * struct watch - the accesses of one task to one PMD
- * @event: the breakpoints, on the PMD and on its lock; null if there are none
+ * @event: the breakpoints, on the PMD, on its lock, and on an entry of its table; null if there
+ *	are none
  * @pmd: the PMD that is watched
  * @state: state of the watched task, an enum in driver_watch.c
  * @want: what the test asked for
  * @seen: what happened
  */
 struct watch {
-	struct perf_event *event[2];
+	struct perf_event *event[3];
 	pmd_t *pmd;
 	atomic_t state;
 	struct unmap_driver_watch want;

@@ -19,6 +19,10 @@
  * protect          UFFDIO_WRITEPROTECT of shmem that is not mapped
  * collapse         MADV_COLLAPSE of a huge page of shmem that is mapped by entries
  * retract          MADV_COLLAPSE of small pages of shmem
+ * collapse_anon    MADV_COLLAPSE of anonymous memory (Linux 7.3: older ones want a page there)
+ * move             UFFDIO_MOVE
+ * collect          migrate_vma_setup(), by which drivers collect memory for their device
+ * aging            MGLRU ages the memory: it must not look into the table after that is gone
  *
  * Code that zaps entries without the mmap lock or the rmap lock, as BPF's arena does, gives
  * no table back:
@@ -32,6 +36,8 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,6 +52,8 @@
 #endif
 
 #define DEVICE		"/dev/unmap_test"
+#define LRU_GEN		"/sys/kernel/debug/lru_gen"
+#define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
 #define HALF		(PMD / 2)
 #define SEVERAL		20L
 #define SEED		17
@@ -63,12 +71,14 @@ struct reader;
  * @ready: empty the first half, and have a table
  * @read: run the code under test; true if its result is right
  * @whole: the other thread empties all of the memory, not only the second half
+ * @blind: the code must not access the table after that is gone, even in an RCU section
  */
 struct reading {
 	bool (*make)(struct reader *r);
 	bool (*ready)(struct reader *r);
 	bool (*read)(struct reader *r);
 	bool whole;
+	bool blind;
 };
 
 /**
@@ -80,6 +90,7 @@ struct reading {
  * @device: /dev/unmap_test
  * @fd: the mapped file; -1: none
  * @uffd: a userfaultfd that watches @mem; -1: none
+ * @from: memory to move pages from
  */
 struct reader {
 	struct scene scene;
@@ -87,6 +98,7 @@ struct reader {
 	char *mem;
 	bool fresh;
 	int device, fd, uffd;
+	char *from;
 };
 
 /* The other thread. */
@@ -145,6 +157,16 @@ static bool make_missing(struct reader *r)
 {
 	r->uffd = uffd_watch(r->mem, HALF, UFFD_FEATURE_SIGBUS, UFFDIO_REGISTER_MODE_MISSING);
 	CHECK(r->uffd >= 0);
+	return true;
+}
+
+static bool make_target(struct reader *r)
+{
+	r->uffd = uffd_watch(r->mem, HALF, UFFD_FEATURE_SIGBUS | UFFD_FEATURE_MOVE,
+			     UFFDIO_REGISTER_MODE_MISSING);
+	CHECK(r->uffd >= 0);
+	r->from = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	CHECK(r->from != MAP_FAILED);
 	return true;
 }
 
@@ -220,6 +242,25 @@ static bool ready_small(struct reader *r)
 	CHECK(!madvise(r->mem, PMD, MADV_DONTNEED));
 	/* Only one entry of many is present. */
 	WRITE_ONCE(r->mem[0], fill_byte(0, SEED));
+	return true;
+}
+
+/* A mark keeps huge pages away. */
+static bool ready_anon(struct reader *r)
+{
+	CHECK(!madvise(r->mem + HALF, HALF, MADV_DONTNEED));
+	CHECK(!madvise(r->mem, HALF, MADV_DONTNEED));
+	WRITE_ONCE(r->mem[HALF], 1);
+	return true;
+}
+
+/* Behind the first page, map a large folio by PTEs. */
+static bool ready_large(struct reader *r)
+{
+	CHECK(ready_anon(r));
+	CHECK(!madvise(r->mem, PMD, MADV_COLLAPSE));
+	CHECK(!madvise(r->mem, PAGE, MADV_DONTNEED));
+	WRITE_ONCE(r->mem[0], 1);
 	return true;
 }
 
@@ -300,6 +341,80 @@ static bool collapse(struct reader *r)
 	return true;
 }
 
+/* It may fail as collapse() may.  Before 7.3 a huge page is not made of nothing. */
+static bool collapse_anon(struct reader *r)
+{
+	if (madvise(r->mem, PMD, MADV_COLLAPSE))
+		CHECK(errno == EAGAIN || (errno == EINVAL && kernel_before(7)));
+	return true;
+}
+
+static bool move(struct reader *r)
+{
+	struct uffdio_move move = {
+		.dst = (uintptr_t)r->mem, .src = (uintptr_t)r->from, .len = PAGE
+	};
+
+	WRITE_ONCE(r->from[0], 'x');
+	CHECK_EQ(0, ioctl(r->uffd, UFFDIO_MOVE, &move));
+	return touch_shmem(r);
+}
+
+static bool collect(struct reader *r)
+{
+	struct unmap_driver_range there = range(r, SEVERAL);
+
+	CHECK_EQ(SEVERAL, ioctl(r->device, UNMAP_DRIVER_COLLECT, &there));
+	return true;
+}
+
+/* The generations of this control group's memory on its first node. */
+struct generations {
+	unsigned long long group, last;
+	int node;
+};
+
+static bool find_group(FILE *file, struct generations *g)
+{
+	char line[256], path[128], group[128] = "";
+	FILE *own = fopen("/proc/self/cgroup", "r");
+
+	CHECK(own);
+	CHECK(fscanf(own, "0::%127s", group) == 1);
+	fclose(own);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "memcg %llu %127s", &g->group, path) == 2 &&
+		    !strcmp(path, group))
+			return true;
+	return false;
+}
+
+static bool find_generations(struct generations *g)
+{
+	FILE *file = fopen(LRU_GEN, "r");
+
+	CHECK(file);
+	CHECK(find_group(file, g));
+	CHECK(fscanf(file, " node %d", &g->node) == 1);
+	/* One line for each generation; the youngest is the last. */
+	while (fscanf(file, " %llu %*[^\n]", &g->last) == 1)
+		;
+	fclose(file);
+	return true;
+}
+
+/* It may find that others have just aged the group: then there are no reads of the PMD. */
+static bool age(struct reader *r)
+{
+	struct generations g;
+	char command[96];
+
+	CHECK(find_generations(&g));
+	snprintf(command, sizeof(command), "+ %llu %d %llu 60 1", g.group, g.node, g.last);
+	write_text(LRU_GEN, command);
+	return true;
+}
+
 /* Run the code under test, stopped after each of its reads of the PMD in turn. */
 
 static bool begin_watch(struct reader *r, unsigned int look)
@@ -322,6 +437,8 @@ static bool read_once(struct reader *r, unsigned int look,
 	CHECK(begin_watch(r, look));
 	done = r->what->read(r);
 	CHECK(!ioctl(r->device, UNMAP_DRIVER_WATCHED, seen));
+	if (r->what->blind && seen->touched)
+		done = false;
 	if (!done)
 		printf("# %s, stopped after read %u of the PMD: the table is %s\n",
 		       r->fresh ? "no table at first" : "with a table", look,
@@ -434,10 +551,12 @@ static void run_reader(struct __test_metadata *_metadata, struct reader *r,
 	EXPECT_TRUE(apart(reader_job, &r->scene));
 }
 
-#define READS(name, ...)						\
+#define READS(name, make, ready, read, whole)				\
 	TEST_F_TIMEOUT(readers, name, TIME_LIMIT)			\
 	{								\
-		static const struct reading what = { __VA_ARGS__ };	\
+		static const struct reading what = {			\
+			make, ready, read, whole, false			\
+		};							\
 									\
 		run_reader(_metadata, &self->reader, &what);		\
 	}
@@ -452,6 +571,21 @@ READS(copy, make_missing, ready_half, copy, false)
 READS(protect, make_protected, ready_protected, protect, false)
 READS(collapse, make_huge, ready_huge, collapse, true)
 READS(retract, make_whole, ready_small, collapse, true)
+READS(collapse_anon, make_anon, ready_anon, collapse_anon, false)
+READS(move, make_target, ready_half, move, false)
+READS(collect, make_anon, ready_large, collect, true)
+
+TEST_F_TIMEOUT(readers, aging, TIME_LIMIT)
+{
+	static const struct reading what = { make_anon, ready_half, age, false, true };
+
+	if (kernel_before(7))
+		SKIP(return, "Linux 6.12 holds the RCU read lock during the walk");
+	if (access(LRU_GEN, W_OK) || !write_text(LRU_GEN_ON, "y"))
+		SKIP(return, "needs CONFIG_LRU_GEN");
+	run_reader(_metadata, &self->reader, &what);
+	write_text(LRU_GEN_ON, "n");
+}
 
 /* Without a lock. */
 

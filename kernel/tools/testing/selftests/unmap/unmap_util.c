@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "unmap_util.h"
@@ -22,6 +23,13 @@ bool write_text(const char *path, const char *text)
 	done = write(fd, text, len) == len;
 	close(fd);
 	return done;
+}
+
+bool kernel_before(long major)
+{
+	struct utsname kernel;
+
+	return !uname(&kernel) && strtol(kernel.release, NULL, 10) < major;
 }
 
 bool write_number(const char *path, unsigned long value)

@@ -59,6 +59,9 @@ long long vmstat(const char *name);
 /* A "Name: N kB" line of /proc/self/status, in pages. */
 long long status_pages(const char *name);
 
+/* Whether this kernel's version is less than @major.0. */
+bool kernel_before(long major);
+
 /*
  * Switch on all that this kernel has of mm/unmap, or all off; false if the kernel refuses.
  */
