@@ -560,6 +560,12 @@ TEST_F_TIMEOUT(thp, collapsed_holes, TIME_LIMIT)
 	ASSERT_NE(MAP_FAILED, mem);
 	ASSERT_TRUE(discard_in(mem + PMD, PMD, CHUNK));
 	ASSERT_TRUE(given_back(self->how, self->freed, 1));
+	if (!kernel_before(7)) {
+		/* An empty table becomes a huge page; without a mark there is none to see. */
+		EXPECT_EQ(self->how == HUGE ? -1 : 0, madvise(mem, LEN, MADV_COLLAPSE));
+		EXPECT_EQ(NR_TABLES - (self->how == HUGE), count_huge(mem, LEN));
+		return;
+	}
 	EXPECT_NE(0, madvise(mem, LEN, MADV_COLLAPSE));
 	/* Without a mark, MADV_COLLAPSE stops at the missing table. */
 	EXPECT_EQ(self->how == HUGE ? 1 : NR_TABLES - 1, count_huge(mem, LEN));
