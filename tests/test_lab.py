@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Configuration, source, launcher, and what failures look like."""
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -43,6 +44,35 @@ def test_config_parse() -> None:
 )
 def test_unmet_requests_are_named(wanted: str, final: str, missed: list[str]) -> None:
     assert config.unmet(config.parse(wanted), config.parse(final)) == missed
+
+
+@pytest.mark.parametrize(
+    ("final", "missed"),
+    [
+        ("", "CONFIG_B=y"),
+        ("CONFIG_B=y", ""),
+        ("CONFIG_A=y\nCONFIG_B=y", ""),
+        ("# CONFIG_A is not set\nCONFIG_B=y", "CONFIG_A=y"),
+        ("CONFIG_A=m\nCONFIG_B=y", "CONFIG_A=y"),
+    ],
+)
+def test_kernels_need_not_have_every_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, final: str, missed: str
+) -> None:
+    monkeypatch.setattr(process, "check", lambda *_, **__: None)
+    fragment = tmp_path / "a.config"
+    fragment.write_text("CONFIG_A=y\n# CONFIG_A may be missing\nCONFIG_B=y\n")
+    (tmp_path / ".config").write_text(final)
+    said = pytest.raises(CheckFailed, match=rf"with {missed} \(requested in a.config\)")
+    with said if missed else contextlib.nullcontext():
+        config.settle(["make"], tmp_path, tmp_path, [fragment])
+
+
+def test_options_that_may_be_missing_are_asked_for() -> None:
+    fragments = sorted(paths.CONFIGS.rglob("*.config"))
+    assert config.may_be_missing(fragments)
+    for path in fragments:
+        assert config.may_be_missing([path]) <= set(config.request([path])), path.name
 
 
 def test_pristine_has_no_fragment_of_ours() -> None:

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Configure a kernel: merge fragments over tinyconfig, and check every requested option."""
+"""Configure a kernel: merge fragments over tinyconfig, and check every requested option.
+
+Not every kernel has every option. A fragment says so in a line "# CONFIG_X may be missing": its
+request for CONFIG_X is then met, too, by a configuration without a line for CONFIG_X. There is
+none if no Kconfig file defines the option, or if what it depends on is not set.
+"""
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +18,7 @@ from swathe.base.paths import CONFIGS, write_atomically
 
 SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
+OPTIONAL = re.compile(r"^# (CONFIG_\w+) may be missing$", re.MULTILINE)
 
 
 # For each flavor: its fragments, and whether the tests of mm/unmap are built in.
@@ -72,9 +79,14 @@ def parse(text: str) -> dict[str, str]:
     return options
 
 
-def unmet(requested: dict[str, str], final: dict[str, str]) -> list[str]:
+def unmet(
+    requested: dict[str, str], final: dict[str, str], optional: Collection[str] = ()
+) -> list[str]:
     """Return the requests that the final configuration lacks, as lines of a .config."""
-    return [f"{name}={value}" for name, value in requested.items() if final.get(name, "n") != value]
+    return [
+        f"{name}={value}" for name, value in requested.items()
+        if final.get(name, "n") != value and (name in final or name not in optional)
+    ]  # fmt: skip
 
 
 def request(fragments: list[Path]) -> dict[str, str]:
@@ -83,6 +95,11 @@ def request(fragments: list[Path]) -> dict[str, str]:
     for path in fragments:
         options |= parse(path.read_text())
     return options
+
+
+def may_be_missing(fragments: list[Path]) -> set[str]:
+    """Return the options that a kernel need not have."""
+    return {name for path in fragments for name in OPTIONAL.findall(path.read_text())}
 
 
 def checksum(out: Path) -> str:
@@ -119,7 +136,8 @@ def settle(make: list[str], tree: Path, out: Path, fragments: list[Path]) -> Non
         [*merge, str(out / ".config"), *names], "merging configuration fragments", cwd=out
     )
     process.check([*make, "olddefconfig"], "make olddefconfig")
-    missed = unmet(request(fragments), parse((out / ".config").read_text()))
+    final = parse((out / ".config").read_text())
+    missed = unmet(request(fragments), final, may_be_missing(fragments))
     if missed:
         raise CheckFailed(
             f"this kernel cannot be configured with {', '.join(missed)} "
