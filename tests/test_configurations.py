@@ -302,6 +302,23 @@ def test_one_that_fails_does_not_keep_the_others(
     assert "preempt-rt" in capsys.readouterr().out
 
 
+def test_a_variant_that_a_kernel_cannot_have_is_not_booted(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = replace(FOUND, version=version.Version.parse("7.3.4"))
+    monkeypatch.setattr(source, "get", lambda *_: new)
+    monkeypatch.setattr(selftests, "run", lambda _: [Test("a", Verdict.PASSED)])
+    names = ["configs/no-paravirt", "configs/up"]
+    found = configurations.run(request(names).configs)
+    skipped = Test(
+        "configs no-paravirt", Verdict.SKIPPED, "Linux 7.3.4 cannot be configured like this"
+    )
+    assert found == [Test("configs up: a", Verdict.PASSED), skipped]
+    monkeypatch.setattr(source, "get", lambda *_: FOUND)
+    assert len(configurations.run(request(names).configs)) == 2
+    assert skipped not in configurations.run(request(names).configs)
+
+
 def test_what_was_not_tried_stays_as_it_was(recorded: Path) -> None:
     old = ConfigurationRow("up", "booted", "no SMP", True, "9 passed", 3, "old")
     gone = replace(old, name="no-such-one")

@@ -26,11 +26,13 @@ from swathe.check.compile_warnings import Compilation, Cross
 from swathe.kernel import build, config, debian_config, hooks, source, tree
 from swathe.kernel.hooks import Hook
 from swathe.kernel.source import Source
+from swathe.kernel.version import in_range
 
 PART = "configs"
 FILE = Path(__file__).with_name("configurations.toml")
 COMPARED, COMPILED, BOOTED = "compared", "compiled", "booted"
 KINDS = (COMPARED, COMPILED, BOOTED)
+OLDEST = "6.12"
 BOTH = "both"
 HEADER = ("configuration", "was", "verdict", "seconds", "what it has", "swathe")
 # What is said about a configuration, and the tests that it was.
@@ -50,11 +52,15 @@ class CompiledEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
-    """A configuration that is booted: its fragment is configs/variants/NAME.config."""
+    """A configuration that is booted: its fragment is configs/variants/NAME.config.
+
+    max: the kernels below it can be configured like this.
+    """
 
     name: str
     why: str
     cpus: int = 0
+    max: str = ""
 
 
 class Configurations(Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,7 +165,7 @@ def run(request: ConfigurationsRequest) -> list[Test]:
     got = source.get(kernel.kernel, kernel.source)
     rows: list[ConfigurationRow] = []
     found: list[Test] = []
-    every = chain(compare_all(request, got), compile_all(request, got), boot_all(request))
+    every = chain(compare_all(request, got), compile_all(request, got), boot_all(request, got))
     for row, tests in every:
         path = record(str(got.version), [row], request.keep)
         rows.append(row)
@@ -239,13 +245,19 @@ def compile_one(
     ]
 
 
-def boot_all(request: ConfigurationsRequest) -> Iterator[tuple[ConfigurationRow, list[Test]]]:
+def boot_all(
+    request: ConfigurationsRequest, got: Source
+) -> Iterator[tuple[ConfigurationRow, list[Test]]]:
     for variant in request.catalogue.booted:
-        yield timed(variant.name, BOOTED, variant.why, partial(boot, request, variant))
+        attempt = partial(boot, request, variant, got)
+        yield timed(variant.name, BOOTED, variant.why, attempt)
 
 
-def boot(request: ConfigurationsRequest, variant: Variant) -> Outcome:
+def boot(request: ConfigurationsRequest, variant: Variant, got: Source) -> Outcome:
     """Build that kernel, and run all there is in it."""
+    if not in_range(got.version, OLDEST, variant.max):
+        said = f"Linux {got.version} cannot be configured like this"
+        return said, [Test(f"{PART} {variant.name}", Verdict.SKIPPED, said)]
     guest = replace(
         request.guest, kernel=replace(request.guest.kernel, variant=variant.name),
         cpus=variant.cpus or request.guest.cpus,
