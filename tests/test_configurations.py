@@ -88,7 +88,7 @@ def test_ci_is_what_seldom_finds_anything_besides() -> None:
     assert set(usual.guest.programs) == set(selftests.names())
     assert ci.guest == usual.guest
     besides = {name for name, _ in test.parts(ci)} - {name for name, _ in test.parts(usual)}
-    assert besides == {"export", "model", "debian13", "seeded", "field", "powercut"}
+    assert besides == {"export", "model", "debian13", "seeded", "field", "powercut", "newest"}
     assert not ci.configs.wanted
 
 

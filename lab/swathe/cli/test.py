@@ -20,6 +20,7 @@ These parts take longer and run only when named:
     field       the programs for real machines, in guests: swathe-field must measure
                 and put the switch back, swathe-proof must find mutants
     powercut    two guests lose their power: synced data must be on their disks
+    newest      KUnit and six system-call tests in the debug kernel of Linux 7.3
     ci          all parts above, as .ci/run runs them
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
@@ -65,6 +66,7 @@ from swathe.check import (
     field_trials,
     installed,
     lab,
+    newest,
     powercuts,
     seeded,
     selftests,
@@ -80,7 +82,9 @@ from swathe.kselftests import guests, listing
 KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
-SELDOM = (exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut")
+SELDOM = (
+    exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut", newest.PART,
+)  # fmt: skip
 # These take hours: kernels without one hook each, and each configuration. Packages take an hour to
 # build, and root.
 LONG = (unhooked.PART, configurations.PART, installed.PART)
@@ -239,6 +243,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         (unhooked.PART, partial(unhooked.run, kernel, cpus)),
         ("powercut", partial(powercuts.cut_all, request.powercut)),
         (listing.PART, partial(guests.run, request.kselftests)),
+        (newest.PART, partial(newest.run, request.guest)),
         (configurations.PART, partial(configurations.run, request.configs)),
         (installed.PART, partial(installed.run, request.install)),
     ]

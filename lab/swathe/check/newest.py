@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The newest kernel that there are hooks for: KUnit, and some system-call tests.
+
+The programs are those that say most in the time that CI has; `./swathe test guest --kernel 7.3`
+runs all.
+"""
+
+from dataclasses import replace
+
+from swathe.base.verdicts import Test
+from swathe.check import selftests
+from swathe.measure.columns import NEWEST
+
+PART = "newest"
+# Every way to evict and to discard, tables that are freed, and readers that meet freed tables.
+PROGRAMS = ("discard", "filemap", "kept", "lazyfree", "readers", "swap")
+
+
+def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:
+    """What is tested of the newest kernel; a given source is of another one."""
+    kernel = replace(usual.kernel, kernel=NEWEST, source=None)
+    return replace(usual, kernel=kernel, kunit=True, programs=PROGRAMS)
+
+
+def run(usual: selftests.SelftestRequest) -> list[Test]:
+    """Build that kernel, and run the tests in it."""
+    return [replace(test, name=f"{PART}: {test.name}") for test in selftests.run(asked(usual))]
