@@ -11,6 +11,7 @@
 #include <linux/list.h>
 #include <linux/mm_types.h>
 
+#include "compat_group.h"
 #include "table.h"
 
 #define PLACES			20
