@@ -136,7 +136,7 @@ static inline bool discard_wanted(const struct discard *d,
 /* Whether to drop all markers: the VMA goes, or what it maps is truncated. */
 static inline bool discard_drops_markers(const struct discard *d)
 {
-	return d->details && d->details->zap_flags & ZAP_FLAG_DROP_MARKER;
+	return discard_zap_flag(d->details, ZAP_FLAG_DROP_MARKER);
 }
 
 /* Whether to drop userfaultfd markers, and not to leave new ones. */
