@@ -62,7 +62,7 @@
  *    seen none under the last two; page-walk caches are flushed before the PMD
  *    lock is dropped; the table is freed after an RCU grace period, and no IPI
  *    broadcast is sent just for it.  See table.c; batch_lock_mmap() and
- *    table_lock_and_unhook() assert the locks, and discard_tables.c asserts
+ *    batch_unhook_one() assert the locks, and discard_tables.c asserts
  *    that a caller holds the lock it says it holds.
  *    Exception: a table that one MADV_DONTNEED empties entirely needs no mmap
  *    lock on x86 with PT_RECLAIM (Linux 7.3), because it lies wholly in the
