@@ -14,7 +14,7 @@ from itertools import chain
 from swathe.kernel import changes
 
 RULE = re.compile(r"^@([^@\n]*)@\n((?:(?!@).*\n)*)@@\n((?:(?!@).*\n?)*)", re.MULTILINE)
-DECLARED = re.compile(r"^(\w+(?: \w+)*?) (\w+(?:, \w+)*)(?: = \{([\w, ]+)\})?;", re.MULTILINE)
+DECLARED = re.compile(r"^(\w+(?: \w+)*?) ([\w.]+(?:, [\w.]+)*)(?: = \{([\w, ]+)\})?;", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 C_TOKEN = re.compile(r"\w+|[^\w\s]")
 SMPL_TOKEN = re.compile(r"\.\.\.|\\[(|)]|\w+|[^\w\s]")
@@ -65,13 +65,16 @@ def read_rule(declared: str, body: str, functions: Sequence[str]) -> RuleAnchors
 
 
 def metavariables(declared: str) -> dict[str, str]:
-    """Return the regular expression of each metavariable; a symbol stands for itself."""
-    found = {}
+    """Return the regular expression of each metavariable; a symbol stands for itself.
+
+    RULE.NAME is what an earlier rule has found.
+    """
+    found: dict[str, str] = {}
     for kind, names, values in DECLARED.findall(declared):
         if kind == "symbol":
             continue
         pattern = f"(?:{values.replace(', ', '|')}) " if values else KINDS.get(kind, ANY_CODE)
-        found.update(dict.fromkeys(names.split(", "), pattern))
+        found.update((name.rpartition(".")[2], pattern) for name in names.split(", "))
     return found
 
 
