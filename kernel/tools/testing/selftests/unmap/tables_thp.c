@@ -54,7 +54,6 @@
 #define CHUNK		(64 * KIB)
 #define SEED		17
 #define TIME_LIMIT	120	/* seconds: on a very busy machine, too */
-#define SCANS		"/sys/kernel/mm/transparent_hugepage/khugepaged/full_scans"
 
 enum how { OFF, EAGER, PRESSURE, HUGE };
 
@@ -78,23 +77,6 @@ FIXTURE_VARIANT_ADD(thp, eager) { .how = EAGER };
 FIXTURE_VARIANT_ADD(thp, pressure) { .how = PRESSURE };
 FIXTURE_VARIANT_ADD(thp, huge) { .how = HUGE };
 
-/*
- * khugepaged sleeps, but scans the first process that it learns of at once, and collapses
- * what it can: let it scan this one while there is nothing to collapse.
- */
-static bool khugepaged_sleeps(void)
-{
-	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	long long scans = read_field(SCANS, "");
-
-	if (mem == MAP_FAILED)
-		return false;
-	WRITE_ONCE(*mem, 1);
-	for (int i = 0; i < 100 && read_field(SCANS, "") == scans; i++)
-		usleep(10000);
-	return true;
-}
-
 /* NULL, or what the machine lacks. */
 static const char *set_up(enum how how)
 {
@@ -102,10 +84,6 @@ static const char *set_up(enum how how)
 
 	if (missing)
 		return missing;
-	if (!khugepaged_sleeps()) {
-		end();
-		return "no memory";
-	}
 	if (how == OFF)
 		return NULL;
 	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policies[how])) {

@@ -8,6 +8,7 @@
 #include "unmap_util.h"
 
 #define THP_SYSFS	"/sys/kernel/mm/transparent_hugepage/"
+#define SCANS		THP_SYSFS "khugepaged/full_scans"
 
 static struct {
 	char path[160];
@@ -25,7 +26,7 @@ static void remember(const char *path, const char *value)
 	nr_settings++;
 }
 
-static void remember_size(const char *path)
+static void remember_mode(const char *path)
 {
 	char text[128], *mode, *end;
 
@@ -46,7 +47,7 @@ static bool set_one_size(const char *dir, const char *file, bool wanted)
 	snprintf(path, sizeof(path), THP_SYSFS "%.40s/%s", dir, file);
 	if (access(path, W_OK))
 		return false;
-	remember_size(path);
+	remember_mode(path);
 	return write_text(path, wanted ? "always" : "never") && wanted;
 }
 
@@ -92,14 +93,44 @@ static void set_khugepaged(const char *file, unsigned long value)
 	write_number(path, value);
 }
 
+/* Whether khugepaged runs if folios of @kib KiB are enabled, and no others. */
+static bool khugepaged_runs(unsigned long kib)
+{
+	return kib * KIB >= (kernel_before(7) ? PMD : 2 * PAGE);
+}
+
 /*
- * khugepaged may scan this process at any time.  It would collapse 2 MiB with a few
- * swapped-out pages into one folio, which no test expects.
+ * khugepaged sleeps, but scans the first process that it learns of at once, and collapses
+ * what it can, of files, too: let it scan this process while there is nothing to collapse.
  */
-void khugepaged_rests(void)
+static void scan_nothing(void)
+{
+	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	long long scans = read_field(SCANS, "");
+
+	if (mem == MAP_FAILED)
+		return;
+	madvise(mem, PMD, MADV_HUGEPAGE);
+	WRITE_ONCE(*mem, 1);
+	set_khugepaged("scan_sleep_millisecs", 3600 * 1000);	/* wakes it */
+	for (int i = 0; i < 100 && read_field(SCANS, "") == scans; i++)
+		usleep(10000);
+	munmap(mem, PMD);
+}
+
+/* The mode for files, and for sizes that inherit it. */
+static void never_huge(void)
+{
+	remember_mode(THP_SYSFS "enabled");
+	write_text(THP_SYSFS "enabled", "never");
+}
+
+void khugepaged_rests(unsigned long kib)
 {
 	set_khugepaged("max_ptes_swap", 0);
-	set_khugepaged("scan_sleep_millisecs", 3600 * 1000);
+	never_huge();
+	if (khugepaged_runs(kib))
+		scan_nothing();
 }
 
 long long folio_stat(unsigned long kib, const char *name)

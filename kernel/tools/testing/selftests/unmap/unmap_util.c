@@ -157,7 +157,7 @@ const char *begin(unsigned long kib, bool on)
 		end();
 		return "this kernel has no folios of that size";
 	}
-	khugepaged_rests();
+	khugepaged_rests(kib);
 	if (!cgroup_enter()) {
 		end();
 		return "no memory.reclaim in a cgroup2 at " CGROUP_ROOT;

@@ -88,8 +88,11 @@ void use_cpu(int cpu);
 bool folio_size_set(unsigned long kib);
 void folio_size_restore(void);
 long long folio_stat(unsigned long kib, const char *name);
-/* Until folio_size_restore(): no scans, and no collapse of swapped-out pages. */
-void khugepaged_rests(void);
+/*
+ * Until folio_size_restore(), if folios of @kib KiB are enabled and no others: no scans, and
+ * no collapse of swapped-out pages.
+ */
+void khugepaged_rests(unsigned long kib);
 
 /* mmap() at an address aligned to 2 MiB, so that folios of any size fit. */
 char *map_aligned(size_t len, int prot, int flags, int fd);
