@@ -250,11 +250,18 @@ static bool table_gather_covers(const struct mmu_gather *tlb, unsigned long tabl
 	return tlb->start < table + PMD_SIZE && tlb->end > table;
 }
 
-/* A flush of any one address in the table's range removes the table from walk caches. */
+/*
+ * A flush of any one address in the table's range removes the table from walk caches.  If the
+ * gather's range has such an address, the range stays, but the flush must take steps of PMD_SIZE
+ * at most: without this call it takes steps of PUD_SIZE if only huge PUDs were cleared.
+ */
 static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
 {
-	if (!table_gather_covers(tlb, table))
-		tlb_flush_pmd_range(tlb, table, PAGE_SIZE);
+	unsigned long addr = table;
+
+	if (table_gather_covers(tlb, table))
+		addr = max(addr, tlb->start);
+	tlb_flush_pmd_range(tlb, addr, PAGE_SIZE);
 }
 
 /*
@@ -276,6 +283,7 @@ static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
 		table_gather_cover(tlb, end - PMD_SIZE);
 	}
 	tlb->freed_tables = 1;
+	VM_WARN_ON_ONCE(unmap_gather_may_miss(tlb));
 	tlb_flush_mmu_tlbonly(tlb);
 }
 

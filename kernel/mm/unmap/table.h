@@ -22,9 +22,9 @@
 #include <linux/sched.h>
 #include <linux/sysfs.h>
 
-#include "internal.h"
+#include <asm/tlb.h>
 
-struct mmu_gather;
+#include "internal.h"
 
 /*
  * A task that holds the mmap lock of another process must not lose its processor, and so
@@ -241,6 +241,16 @@ static inline int unmap_policy_store(const char *text)
 	return -EINVAL;
 }
 #endif /* CONFIG_UNMAP_TABLES */
+
+/*
+ * If a gather has no single pages to flush, x86 flushes one address in each 2 MiB, from the
+ * start of its range on.  With a start in the middle of a table, the last of these addresses can
+ * lie beyond the end of the range, so that the last table would stay in walk caches.
+ */
+static inline bool unmap_gather_may_miss(const struct mmu_gather *tlb)
+{
+	return tlb->cleared_pmds && !tlb->cleared_ptes && tlb->start & ~PMD_MASK;
+}
 
 /* table_gather.c */
 #ifdef CONFIG_UNMAP_GATHER_TABLES

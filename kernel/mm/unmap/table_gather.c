@@ -85,14 +85,19 @@ bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
  * unmap_table_gather - hand an unhooked page table to an mmu_gather
  * @tlb: has gathered what the table mapped
  * @table: unhooked by the caller
- * @addr: an address that the table translated
+ * @addr: any address that the table translated
+ *
+ * The gather gets the table's first address, since the flush may go from the lowest address that
+ * the gather has recorded in steps of PMD_SIZE: see unmap_gather_may_miss().
  *
  * No page-table lock and no PMD lock is held.
  */
 void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr)
 {
+	addr &= PMD_MASK;
 	mm_dec_nr_ptes(tlb->mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, 1);
-	trace_table_free(tlb->mm, addr & PMD_MASK, TABLE_BY_DISCARD);
+	trace_table_free(tlb->mm, addr, TABLE_BY_DISCARD);
 	pte_free_tlb(tlb, virt_to_page(table), addr);
+	VM_WARN_ON_ONCE(unmap_gather_may_miss(tlb));
 }

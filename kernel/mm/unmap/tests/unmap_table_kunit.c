@@ -19,6 +19,7 @@
 #include <linux/swapops.h>
 
 #include <asm/pgalloc.h>
+#include <asm/tlb.h>
 
 #include "../internal.h"
 #include "../table.h"
@@ -390,6 +391,31 @@ static void unmap_table_forgets_marks(struct kunit *test)
 	mmput(mm);
 }
 
+/* The last pass over a table may begin anywhere in it: the flush must hit other tables, too. */
+static void unmap_table_gathered_aligned(struct kunit *test)
+{
+	struct unmap_table_test *t = test->priv;
+	const unsigned long addr = TABLE_ADDR + (1 + random_below(t, PTRS_PER_PTE - 1)) * PAGE_SIZE;
+	struct mm_struct *mm;
+	struct mmu_gather tlb;
+	pgtable_t table;
+
+	if (!IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES))
+		kunit_skip(test, "an mmu_gather frees no tables before munmap()");
+	mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	table = pte_alloc_one(mm);
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	mm_inc_nr_ptes(mm);
+	tlb_gather_mmu(&tlb, mm);
+	unmap_table_gather(&tlb, page_to_virt(table), addr);
+	KUNIT_EXPECT_EQ(test, tlb.start, TABLE_ADDR);
+	KUNIT_EXPECT_GE(test, tlb.end, TABLE_ADDR + PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, tlb.freed_tables);
+	tlb_finish_mmu(&tlb);
+	mmput(mm);
+}
+
 /* MADV_DONTNEED is left to stock code only where that may free a table. */
 static void unmap_table_range_holds_one(struct kunit *test)
 {
@@ -490,6 +516,7 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_leaves_mark),
 	KUNIT_CASE(unmap_table_leaves_none),
 	KUNIT_CASE(unmap_table_forgets_marks),
+	KUNIT_CASE(unmap_table_gathered_aligned),
 	KUNIT_CASE(unmap_table_range_holds_one),
 	KUNIT_CASE(unmap_table_records_need_users),
 	KUNIT_CASE(unmap_table_records_change_hands),
