@@ -14,7 +14,7 @@ identifier fn = {move_present_pte, move_swap_pte, move_zeropage_pte};
 fn(...) {
 <...
 - !pte_same(ptep_get(dst_pte), orig_dst_pte)
-+ unmap_table_gone(dst_pte) || !pte_same(ptep_get(dst_pte), orig_dst_pte)
++ unmap_table_gone(mm, dst_addr, dst_pte) || !pte_same(ptep_get(dst_pte), orig_dst_pte)
 ...>
 }
 

@@ -37,13 +37,13 @@ struct functions {
  *
  * A table counts as freed when the kernel hands it over to be freed, not after the grace
  * period; so pte_free_now(), the second half of pte_free_defer(), does not count.
- * mm/unmap/ calls unmap_table_set_gone() for each table that it gives back.
+ * mm/unmap/ calls unmap_pmd_unhook() for each table that it gives back.
  */
 static const struct functions x86_functions[] = {
 	{ EVENT_TLB_FULL, { "native_flush_tlb_global" } },
 	{ EVENT_TLB_REMOTE, { "native_flush_tlb_multi" } },
 	{ EVENT_TABLE_ALLOCATED, { "pte_alloc_one" } },
-	{ EVENT_TABLE_FREED, { "___pte_free_tlb", "pte_free_defer", "unmap_table_set_gone" } },
+	{ EVENT_TABLE_FREED, { "___pte_free_tlb", "pte_free_defer", "unmap_pmd_unhook" } },
 	{ NR_EVENTS, { NULL } },
 };
 
@@ -51,7 +51,7 @@ static const struct functions x86_functions[] = {
 static const struct functions arm64_functions[] = {
 	{ EVENT_IPI, { "gic_ipi_send_mask", "gicv5_ipi_send_single" } },
 	{ EVENT_TABLE_ALLOCATED, { "__pte_alloc" } },
-	{ EVENT_TABLE_FREED, { "tlb_remove_table", "pte_free_defer", "unmap_table_set_gone" } },
+	{ EVENT_TABLE_FREED, { "tlb_remove_table", "pte_free_defer", "unmap_pmd_unhook" } },
 	{ NR_EVENTS, { NULL } },
 };
 

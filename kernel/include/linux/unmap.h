@@ -141,7 +141,7 @@ static inline bool unmap_fill_again(ssize_t *err)
 #ifdef CONFIG_UNMAP_TABLES
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp);
-bool unmap_table_gone(pte_t *pte);
+bool unmap_table_gone(struct mm_struct *mm, unsigned long addr, pte_t *pte);
 bool unmap_table_missed(pmd_t *pmd);
 bool unmap_is_table(pmd_t *pmd);
 /* Returns the page-table lock, or @pml if the PMD holds no table. */
@@ -190,7 +190,8 @@ static inline bool unmap_pmd_bad(pmd_t *pmd)
 	return !pmd_none(*pmd) && pmd_bad(*pmd);
 }
 
-static inline bool unmap_table_gone(pte_t *pte)
+static inline bool unmap_table_gone(struct mm_struct *mm, unsigned long addr,
+				    pte_t *pte)
 {
 	return false;
 }

@@ -26,16 +26,6 @@ static inline bool compat_anon_exclusive(const struct page *page)
 #endif
 }
 
-/* The flags of a page table: an unsigned long in 6.12, in a struct in 7.3. */
-static inline unsigned long *compat_table_flags(struct ptdesc *table)
-{
-#if UNMAP_ON_6_12
-	return &table->__page_flags;
-#else
-	return &table->pt_flags.f;
-#endif
-}
-
 /* What a folio is charged to (a memcg or an obj_cgroup), only to be compared. */
 static inline unsigned long compat_charge(const struct folio *folio)
 {

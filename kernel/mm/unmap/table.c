@@ -126,8 +126,8 @@ static bool table_proven_empty(pte_t *table)
 }
 
 /*
- * PMD lock and page-table lock held.  If this returns true, the PMD is none, and the table
- * is flagged as gone for code that mapped it before.
+ * PMD lock and page-table lock held.  If this returns true, the PMD is none, so that code that
+ * mapped the table before finds it gone.
  */
 static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
 			 bool mark)
@@ -136,7 +136,6 @@ static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigne
 		return false;
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);
-	unmap_table_set_gone(table);
 	return true;
 }
 

@@ -164,9 +164,6 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 
 pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd);
 
-/* table_readers.c */
-void unmap_table_set_gone(pte_t *table);
-
 /* tables_waiting.c */
 unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
 void unmap_grace_end(unsigned int slot, long nr);

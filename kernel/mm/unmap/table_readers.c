@@ -11,9 +11,6 @@
 #include "internal.h"
 #include "table.h"
 
-/* A page flag that is unused in page tables; the page allocator clears it on free. */
-#define UNMAP_TABLE_GONE	PG_owner_priv_1
-
 /**
  * unmap_table_missed - should the caller look for a page table again?
  * @pmd: pte_offset_map_lock() or a similar function found no table there
@@ -56,21 +53,19 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 }
 
 /**
- * unmap_table_set_gone - tell code that has mapped a table that it is being freed
- * @table: unhooked; its page-table lock is held
- */
-void unmap_table_set_gone(pte_t *table)
-{
-	set_bit(UNMAP_TABLE_GONE, compat_table_flags(virt_to_ptdesc(table)));
-}
-
-/**
  * unmap_table_gone - was a page table unhooked after it was mapped?
+ * @mm: of the table; its mmap lock or the VMA's lock is held
+ * @addr: an address that the table translated when it was mapped
  * @pte: an entry of the table, mapped; its page-table lock is held
+ *
+ * Another table or a huge page may have taken its place.  Neither can be in the same page, which
+ * is not freed while it is mapped.
  */
-bool unmap_table_gone(pte_t *pte)
+bool unmap_table_gone(struct mm_struct *mm, unsigned long addr, pte_t *pte)
 {
-	return test_bit(UNMAP_TABLE_GONE, compat_table_flags(virt_to_ptdesc(pte)));
+	pmd_t *pmd = mm_find_pmd(mm, addr);
+
+	return !pmd || (pte_t *)pmd_page_vaddr(pmdp_get_lockless(pmd)) != unmap_table_of(pte);
 }
 
 /**
