@@ -148,15 +148,40 @@ static int sweep_hole(unsigned long addr, unsigned long next, int depth,
 }
 
 /*
- * Skip huge PUDs, which the walk would split.  The PUD is read once: a PUD that holds a page
- * of PMDs keeps it while the mmap lock is held, but any other PUD may change at any time.
+ * Whether the PUD holds a page of PMDs.  It is read once: a PUD that holds a page of PMDs keeps
+ * it while the mmap lock or the VMA's lock is held, but any other PUD may change at any time.
  */
-static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
-		     struct mm_walk *walk)
+static bool sweep_has_pmds(pud_t *pud)
 {
 	pud_t pudval = pudp_get(pud);
 
-	if (!pud_present(pudval) || pud_leaf(pudval))
+	return pud_present(pudval) && !pud_leaf(pudval);
+}
+
+/*
+ * As mm_find_pmd(), which takes a huge PUD for a page of PMDs.  Drivers map huge PUDs in VMAs of
+ * many kinds.
+ */
+static pmd_t *sweep_find_pmd(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (!pgd_present(*pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (!p4d_present(*p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	return sweep_has_pmds(pud) ? pmd_offset(pud, addr) : NULL;
+}
+
+/* Skip huge PUDs, which the walk would split. */
+static int sweep_pud(pud_t *pud, unsigned long addr, unsigned long next,
+		     struct mm_walk *walk)
+{
+	if (!sweep_has_pmds(pud))
 		walk->action = ACTION_CONTINUE;
 	return 0;
 }
@@ -182,12 +207,6 @@ static unsigned long sweep_part(struct sweep *s, struct mm_struct *mm,
 	return walk_page_range(mm, start, end, &sweep_ops, s) > 0 ? s->stop : end;
 }
 
-/* mm_find_pmd() cannot handle huge PUDs, which only these mappings can have. */
-static bool sweep_vma_may_be_huge(const struct vm_area_struct *vma)
-{
-	return vma->vm_file && (vma_is_dax(vma) || vma->vm_flags & VM_PFNMAP);
-}
-
 /*
  * Examine the table that translates @addr.  The VMA of @addr nearly always still exists; if
  * not, any VMA that overlaps the table will do.  Without one, free_pgtables() may already be
@@ -203,11 +222,7 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 		vma = find_vma_intersection(mm, start, end);
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
-	if (sweep_vma_may_be_huge(vma)) {
-		sweep_part(s, mm, max(start, vma->vm_start), end);
-		return;
-	}
-	pmd = mm_find_pmd(mm, addr);
+	pmd = sweep_find_pmd(mm, addr);
 	if (pmd)
 		sweep_table(s, vma, pmd, addr);
 }
@@ -256,7 +271,7 @@ void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 	unmap_batch_begin(&batch, vma, NULL);
 	batch.by = TABLE_BY_MOVE;
 	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
-		pmd = mm_find_pmd(vma->vm_mm, addr);
+		pmd = sweep_find_pmd(vma->vm_mm, addr);
 		if (!pmd || !sweep_looks_empty(pmd, addr))
 			continue;
 		unmap_batch_make_room(&batch, addr);
