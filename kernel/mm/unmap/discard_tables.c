@@ -37,7 +37,9 @@ static bool discard_holds_mmap_lock(const struct discard *d)
  * Which page tables may be noted.  The flags in @details say that the caller holds a
  * lock which excludes free_pgtables(); callers without a flag may hold none (BPF's arena).
  * When the whole address space goes, free_pgtables() frees all page tables later.  So it
- * does after munmap(), except those at both ends, which neighbouring VMAs may share.
+ * does after munmap(), except those at both ends, which neighbouring VMAs may share.  Nobody
+ * unmaps a part of another process, but fork() that fails unmaps all that it has copied to
+ * the child (Linux 7.3).
  */
 static enum discard_wanted discard_wanted_tables(const struct discard *d)
 {
@@ -48,6 +50,8 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 		return WANT_ALL_TABLES;
 	}
 	if (discard_zap_flag(d->details, ZAP_FLAG_UNMAP)) {
+		if (d->tlb->mm != current->mm)
+			return WANT_NO_TABLES;
 		lockdep_assert_held(&d->tlb->mm->mmap_lock);
 		return WANT_EDGES;
 	}
