@@ -115,7 +115,10 @@ static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
 	return false;
 }
 
-/* Discard a huge PMD.  Returns whether there is a page table to pass over. */
+/*
+ * Discard a huge PMD.  Returns whether there is a page table to pass over.  Others may free the
+ * table between both reads of the PMD, and leave a mark.
+ */
 static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 			      unsigned long next)
 {
@@ -126,10 +129,12 @@ static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 			return false;
 	} else if (pmd_none(pmdval)) {
 		discard_wait_for_huge(d, pmd, addr, next);
-		if (discard_takes_all(d, addr, next))
-			unmap_pmd_forget(d->tlb->mm, pmd);
 	}
-	return !pmd_none(pmdp_get_lockless(pmd));
+	if (!pmd_none(pmdp_get_lockless(pmd)))
+		return true;
+	if (discard_takes_all(d, addr, next))
+		unmap_pmd_forget(d->tlb->mm, pmd);
+	return false;
 }
 
 /* Discard a stretch of one page table.  Returns where it stopped: see discard_range(). */

@@ -164,6 +164,18 @@ static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
 }
 
 /*
+ * Others have freed table @i since this task saw it empty.  They may have emptied only a part of
+ * it, and so have left a mark, which a MADV_DONTNEED of the whole table removes.  PMD lock held.
+ */
+static void batch_forget_mark(const struct table_batch *batch, unsigned int i)
+{
+	pmd_t *pmd = batch->pmd + i;
+
+	if (batch->whole & BIT(i) && unmap_pmd_marked(pmdp_get(pmd)))
+		pmd_clear(pmd);
+}
+
+/*
  * Take @lock, which protects @tables of the batch or their PMDs.  Returns false, and notes that
  * they are busy, if it is not free and the task may not wait for it.
  */
@@ -194,8 +206,10 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 	bool done;
 
 	lockdep_assert_held(pml);
-	if (!unmap_is_table(pmd))
+	if (!unmap_is_table(pmd)) {
+		batch_forget_mark(batch, i);
 		return false;
+	}
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	ptl = ptep_lockptr(mm, table);
 	if (ptl != pml && !batch_lock(batch, BIT(i), ptl, SINGLE_DEPTH_NESTING))

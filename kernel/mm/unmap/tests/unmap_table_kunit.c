@@ -391,6 +391,44 @@ static void unmap_table_forgets_marks(struct kunit *test)
 	mmput(mm);
 }
 
+/* Note a table, which others have freed with a mark, and try to free it. */
+static bool mark_stays(struct mm_struct *mm, pmd_t *pmds, bool whole)
+{
+	struct vm_area_struct vma = { .vm_mm = mm };
+	const unsigned long base = TABLE_BATCH * PMD_SIZE;
+	struct table_batch batch;
+
+	set_pmd(pmds, unmap_marked_pmd());
+	unmap_batch_begin(&batch, &vma, NULL);
+	unmap_batch_note(&batch, pmds, base);
+	if (whole)
+		unmap_batch_note_whole(&batch, base);
+	mmap_read_lock(mm);
+	batch.mmap_locked = true;
+	unmap_batch_free(&batch, 0);
+	mmap_read_unlock(mm);
+	return unmap_pmd_marked(*pmds);
+}
+
+/* Law 11: after a MADV_DONTNEED of a whole table there is no mark, whoever has freed the table. */
+static void unmap_table_whole_leaves_no_mark(struct kunit *test)
+{
+	struct mm_struct *mm;
+	pmd_t *pmds;
+
+	if (!unmap_pmd_marked(unmap_marked_pmd()))
+		kunit_skip(test, "no bit for it in this architecture's PMDs");
+	mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	pmds = pmd_alloc_one(mm, 0);
+	KUNIT_ASSERT_NOT_NULL(test, pmds);
+	KUNIT_EXPECT_TRUE(test, mark_stays(mm, pmds, false));
+	KUNIT_EXPECT_FALSE(test, mark_stays(mm, pmds, true));
+	memset(pmds, 0, PAGE_SIZE);
+	pmd_free(mm, pmds);
+	mmput(mm);
+}
+
 /* The last pass over a table may begin anywhere in it: the flush must hit other tables, too. */
 static void unmap_table_gathered_aligned(struct kunit *test)
 {
@@ -516,6 +554,7 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_leaves_mark),
 	KUNIT_CASE(unmap_table_leaves_none),
 	KUNIT_CASE(unmap_table_forgets_marks),
+	KUNIT_CASE(unmap_table_whole_leaves_no_mark),
 	KUNIT_CASE(unmap_table_gathered_aligned),
 	KUNIT_CASE(unmap_table_range_holds_one),
 	KUNIT_CASE(unmap_table_records_need_users),
