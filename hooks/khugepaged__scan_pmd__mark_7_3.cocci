@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// Let MADV_COLLAPSE collapse memory whose page table was freed (Linux 7.3).
 ///
-/// Target:   mm/khugepaged.c, collapse_scan_pmd(), collapse_huge_page(),
-///           __collapse_huge_page_swapin()
+/// Target:   mm/khugepaged.c, collapse_scan_pmd(), collapse_huge_page()
 /// Why here: MADV_COLLAPSE makes a huge page of an empty table, and skips a missing one.
-///           khugepaged passes over both.  The mmap lock is dropped after the scan, to allocate
-///           the huge page, and again before it is taken for writing: the table may be freed
-///           there, too.  Then the PMD is looked up again, since it is known only under that lock.
-///           Where swapping in finds the table gone, MADV_COLLAPSE returns -EAGAIN, not -EINVAL.
+///           khugepaged passes over both, and must allocate no table.  The mmap lock is dropped
+///           after the scan, to allocate the huge page, and again before it is taken for writing:
+///           the table may be freed there, too.  Then the PMD is looked up again, since it is
+///           known only under that lock.  Where swapping in finds the table gone, MADV_COLLAPSE
+///           returns -EAGAIN, not -EINVAL.
 /// Missing:  MADV_COLLAPSE of memory that was purged in pieces fails.
 
 @look@
@@ -25,12 +25,15 @@ fn(...) {
 }
 
 @lock@
-expression M, P, A, L;
+symbol cc;
+identifier pte;
+expression mm, pmd, addr, ptl;
 @@
 collapse_scan_pmd(...) {
 <...
-- pte_offset_map_lock(M, P, A, L)
-+ unmap_fault_map_lock(M, P, A, L)
+  pte = pte_offset_map_lock(mm, pmd, addr, ptl);
++ if (!pte && !cc->is_khugepaged)
++ 	pte = unmap_fault_map_lock(mm, pmd, addr, ptl);
 ...>
 }
 
@@ -48,11 +51,13 @@ collapse_huge_page(...) {
 }
 
 @swapin@
+symbol cc;
 identifier result;
 @@
-__collapse_huge_page_swapin(...) {
+collapse_huge_page(...) {
 <...
-- result = SCAN_NO_PTE_TABLE;
-+ result = unmap_table_may_go() ? SCAN_PAGE_LOCK : SCAN_NO_PTE_TABLE;
+  result = __collapse_huge_page_swapin(...);
++ if (result == SCAN_NO_PTE_TABLE && !cc->is_khugepaged && unmap_table_may_go())
++ 	result = SCAN_PAGE_LOCK;
 ...>
 }

@@ -17,6 +17,12 @@ static int collapse_huge_page(struct mm *mm, unsigned long addr, struct control 
 	result = find_pmd_or_thp_or_none(mm, pmd_addr, &pmd);
 	if (result != SCAN_SUCCEED)
 		goto out;
+	if (unmapped) {
+		result = __collapse_huge_page_swapin(mm, vma, addr, pmd,
+						     referenced, order);
+		if (result != SCAN_SUCCEED)
+			goto out;
+	}
 	lock_write(mm);
 	result = check_pmd_still_valid(mm, pmd_addr, pmd);
 	if (result != SCAN_SUCCEED)

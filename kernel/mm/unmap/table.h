@@ -101,6 +101,11 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 #ifdef CONFIG_UNMAP_TABLES
 #define unmap_tables_enabled()	unmap_enabled(UNMAP_BIT_TABLES)
 
+static inline bool unmap_pmdval_is_table(pmd_t pmdval)
+{
+	return pmd_present(pmdval) && !pmd_leaf(pmdval) && !pmd_bad(pmdval);
+}
+
 /* The table that an entry is in. */
 static inline pte_t *unmap_table_of(pte_t *ptep)
 {

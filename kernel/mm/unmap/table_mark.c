@@ -27,6 +27,7 @@
 #include <linux/unmap.h>
 
 #include "internal.h"
+#include "table.h"
 
 /* fork() must not inherit the flag, since a child begins without marks: mmf_init_flags(). */
 static_assert(!(UNMAP_MMF_INHERITED & BIT(MMF_UNMAP_MARKED)));
@@ -103,18 +104,26 @@ void __unmap_pmds_forget(struct mm_struct *mm, pud_t *pud, unsigned long addr,
  *
  * For MADV_COLLAPSE, which treats an empty table and a missing one differently.
  *
- * Return: whether the PMD holds a table now; false if none was freed there, or if there is no
- * memory.
+ * One read of the PMD finds the mark or the table: between two reads the table could be freed
+ * once more.  If it is freed after that read, MADV_COLLAPSE comes here again.
+ *
+ * Return: whether the PMD held a table; false if none was freed there, if it holds a huge page,
+ * or if there is no memory.
  */
 bool unmap_pmd_refilled(struct mm_struct *mm, pmd_t *pmd)
 {
+	pmd_t pmdval;
+
 	mmap_assert_locked(mm);
-	/* It may be freed again at once. */
-	while (unmap_pmd_has_mark(pmd))
+	if (!pmd)
+		return false;
+	for (;;) {
+		pmdval = pmdp_get_lockless(pmd);
+		if (!unmap_pmd_marked(pmdval))
+			return unmap_pmdval_is_table(pmdval);
 		if (pte_alloc(mm, pmd))
 			return false;
-	/* A fault may have allocated it, or installed a huge page. */
-	return pmd && unmap_is_table(pmd);
+	}
 }
 
 /**

@@ -88,7 +88,5 @@ spinlock_t *unmap_lockptr(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml)
  */
 bool unmap_is_table(pmd_t *pmd)
 {
-	pmd_t pmdval = pmdp_get(pmd);
-
-	return pmd_present(pmdval) && !pmd_leaf(pmdval) && !pmd_bad(pmdval);
+	return unmap_pmdval_is_table(pmdp_get(pmd));
 }
