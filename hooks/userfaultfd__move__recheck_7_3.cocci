@@ -3,8 +3,9 @@
 ///
 /// Target:   mm/userfaultfd.c, move_pages_ptes()
 /// Why here: stock compares the PMD again under the locks, but reports a PMD that has become none
-///           before that as an error of its caller.  move_pages() looks at both PMDs when it
-///           tries again, and decides about holes and huge pages.
+///           or huge before that as an error of its caller.  A freed table leaves room for a huge
+///           page.  move_pages() looks at both PMDs when it tries again, and decides about holes
+///           and huge pages.
 /// Missing:  UFFDIO_MOVE fails with -EINVAL although nothing is wrong with its arguments.
 
 @@

@@ -162,10 +162,10 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
  * @details: which pages must stay; NULL: none
  *
  * The caller holds the mmap lock, the VMA lock, or the file's rmap lock.  Empty page
- * tables are given back if @details says that it is the mmap lock or the rmap lock.  Takes
- * PMD locks and page-table locks.  TLBs may hold translations until the mmu_gather is
- * flushed; until then it keeps the pages, unless the architecture frees them at once
- * (s390).
+ * tables are given back if @details says that it is the mmap lock or the rmap lock, or, in
+ * MADV_DONTNEED of Linux 7.3, the VMA lock.  Takes PMD locks and page-table locks.  TLBs may
+ * hold translations until the mmu_gather is flushed; until then it keeps the pages, unless
+ * the architecture frees them at once (s390).
  *
  * Return: @end.
  */

@@ -14,7 +14,9 @@
  * empty, and the page fault that it causes drops it from the processor's caches.  But not to
  * instruction fetches: many Intel processors raise a machine check if the TLB has a small
  * page and a huge page for one instruction (iTLB multihit).  So tables of executable memory
- * go the usual way.
+ * go the usual way.  AMD's family 10h may raise one for data, too (erratum 383, which stock
+ * names in __split_huge_pmd_locked()).  Stock's own freeing of whole tables does not avoid
+ * that, nor does this one.
  *
  * No mark: law 11 allows a huge page there.
  *
