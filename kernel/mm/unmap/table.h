@@ -169,6 +169,9 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 
 pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd);
 
+/* tables_sweep.c */
+pmd_t *unmap_find_pmd(struct mm_struct *mm, unsigned long addr);
+
 /* tables_waiting.c */
 unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
 void unmap_grace_end(unsigned int slot, long nr);

@@ -158,11 +158,17 @@ static bool sweep_has_pmds(pud_t *pud)
 	return pud_present(pudval) && !pud_leaf(pudval);
 }
 
-/*
+/**
+ * unmap_find_pmd - find the PMD of an address, if a page of PMDs is there
+ * @mm: its mmap lock or the lock of a VMA at @addr is held
+ * @addr: the address
+ *
  * As mm_find_pmd(), which takes a huge PUD for a page of PMDs.  Drivers map huge PUDs in VMAs of
  * many kinds.
+ *
+ * Return: the PMD, or null.
  */
-static pmd_t *sweep_find_pmd(struct mm_struct *mm, unsigned long addr)
+pmd_t *unmap_find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
 	p4d_t *p4d;
@@ -222,7 +228,7 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 		vma = find_vma_intersection(mm, start, end);
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
-	pmd = sweep_find_pmd(mm, addr);
+	pmd = unmap_find_pmd(mm, addr);
 	if (pmd)
 		sweep_table(s, vma, pmd, addr);
 }
@@ -271,7 +277,7 @@ void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 	unmap_batch_begin(&batch, vma, NULL);
 	batch.by = TABLE_BY_MOVE;
 	for (addr = start & PMD_MASK; addr < end; addr += PMD_SIZE) {
-		pmd = sweep_find_pmd(vma->vm_mm, addr);
+		pmd = unmap_find_pmd(vma->vm_mm, addr);
 		if (!pmd || !sweep_looks_empty(pmd, addr))
 			continue;
 		unmap_batch_make_room(&batch, addr);

@@ -454,6 +454,48 @@ static void unmap_table_gathered_aligned(struct kunit *test)
 	mmput(mm);
 }
 
+static pud_t *alloc_pud(struct mm_struct *mm, unsigned long addr)
+{
+	p4d_t *p4d = p4d_alloc(mm, pgd_offset(mm, addr), addr);
+
+	return p4d ? pud_alloc(mm, p4d, addr) : NULL;
+}
+
+static void free_tables(struct mm_struct *mm, unsigned long addr)
+{
+	struct mmu_gather tlb;
+
+	tlb_gather_mmu(&tlb, mm);
+	free_pgd_range(&tlb, addr, addr + PUD_SIZE, 0, 0);
+	tlb_finish_mmu(&tlb);
+}
+
+/* A sweep must not take a huge page of a device for a page of PMDs. */
+static void unmap_table_huge_pud_has_no_pmds(struct kunit *test)
+{
+	const unsigned long base = PUD_SIZE, addr = base + 7 * PMD_SIZE;
+	struct mm_struct *mm;
+	pmd_t *pmd = NULL;
+	pud_t *pud;
+
+	mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	KUNIT_EXPECT_NULL(test, unmap_find_pmd(mm, addr));
+	pud = alloc_pud(mm, addr);
+	KUNIT_EXPECT_NULL(test, unmap_find_pmd(mm, addr));
+	if (pud) {
+		set_pud(pud, pud_mkhuge(pfn_pud(PUD_SIZE >> PAGE_SHIFT, PAGE_KERNEL)));
+		KUNIT_EXPECT_TRUE(test, pud_leaf(*pud));
+		KUNIT_EXPECT_NULL(test, unmap_find_pmd(mm, addr));
+		pud_clear(pud);
+		pmd = pmd_alloc(mm, pud, addr);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, pmd);
+	KUNIT_EXPECT_PTR_EQ(test, unmap_find_pmd(mm, addr), pmd);
+	free_tables(mm, base);
+	mmput(mm);
+}
+
 /* MADV_DONTNEED is left to stock code only where that may free a table. */
 static void unmap_table_range_holds_one(struct kunit *test)
 {
@@ -556,6 +598,7 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_forgets_marks),
 	KUNIT_CASE(unmap_table_whole_leaves_no_mark),
 	KUNIT_CASE(unmap_table_gathered_aligned),
+	KUNIT_CASE(unmap_table_huge_pud_has_no_pmds),
 	KUNIT_CASE(unmap_table_range_holds_one),
 	KUNIT_CASE(unmap_table_records_need_users),
 	KUNIT_CASE(unmap_table_records_change_hands),
