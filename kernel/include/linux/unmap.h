@@ -240,7 +240,4 @@ static inline void unmap_kept_exit(struct mm_struct *mm)
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
 		   struct page *page);
 
-/* A helper of mm/rmap.c, static in the stock kernel.  Page-table lock held. */
-bool should_defer_flush(struct mm_struct *mm, enum ttu_flags flags);
-
 #endif /* _LINUX_UNMAP_H */

@@ -27,6 +27,16 @@
 #define UNMAP_ARCH_FLUSH_REACHES_ALL	false
 #endif
 
+/* Whether reclaim defers flushes of this mm to the end of its batch. */
+static inline bool unmap_arch_defers_flushes(struct mm_struct *mm)
+{
+#ifdef CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
+	return arch_tlbbatch_should_defer(mm);
+#else
+	return false;
+#endif
+}
+
 /*
  * Only x86 has an arch_check_zapped_pte(), and it only warns, with DEBUG_VM: without
  * DEBUG_VM save the call.  Check this again when another architecture gets one.
@@ -154,6 +164,13 @@ static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned lon
 	return first;
 #endif
 }
+
+/* ptep_clear_flush() is the architecture's own: s390 has one instruction for both steps. */
+#ifdef __HAVE_ARCH_PTEP_CLEAR_FLUSH
+#define UNMAP_ARCH_CLEARS_AND_FLUSHES	true
+#else
+#define UNMAP_ARCH_CLEARS_AND_FLUSHES	false
+#endif
 
 /*
  * Flush the page tables that translate @start to @end from the page-walk caches of all

@@ -15,6 +15,7 @@
 #include <linux/userfaultfd_k.h>
 
 #include "compat_rmap.h"
+#include "flush.h"
 #include "internal.h"
 #include "run.h"
 #include "table.h"

@@ -162,9 +162,6 @@ enum unmap_reason {
 	UNMAP_STAYS_ARCH,		/* swap: arch_unmap_one() refused */
 };
 
-/* flush.c: the page-table lock is held. */
-void unmap_run_clear(struct unmap_op *op);
-
 /*
  * evict_*.c: write the leftovers of a cleared run, and retire it.  The page-table
  * lock is held.  Return false if the run was put back: the walk must stop.

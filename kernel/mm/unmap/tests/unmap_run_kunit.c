@@ -14,6 +14,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "../flush.h"
 #include "../internal.h"
 #include "../run.h"
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Clearing a run and flushing it from the TLBs.  All of these functions are called and return
+ * with the page-table lock held.
+ *
+ * What a run of one executes is inline, as in run.h (law 9).
+ */
+#ifndef __MM_UNMAP_FLUSH_H
+#define __MM_UNMAP_FLUSH_H
+
+#include <linux/hugetlb.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+
+#include <asm/tlbflush.h>
+
+#include "internal.h"
+#include "run.h"
+
+void unmap_run_clear_many(struct unmap_op *op);
+
+/* Law 2. */
+static inline void run_assert_bounds(const struct unmap_op *op)
+{
+	const struct pte_run *run = &op->run;
+	unsigned long last = unmap_run_end(run) - 1;
+
+	VM_WARN_ON_ONCE(!run->nr);
+	VM_WARN_ON_ONCE((run->addr ^ last) & PMD_MASK);
+	VM_WARN_ON_ONCE(run->addr < op->vma->vm_start);
+	VM_WARN_ON_ONCE(last >= op->vma->vm_end);
+	VM_WARN_ON_ONCE(folio_page_idx(op->folio, run->page) + run->nr >
+			folio_nr_pages(op->folio));
+}
+
+static inline bool run_defers_flush(const struct unmap_op *op)
+{
+	return (op->flags & TTU_BATCH_FLUSH) && unmap_arch_defers_flushes(op->vma->vm_mm);
+}
+
+/*
+ * Record the flush for later.  Until it is made, another CPU may write through
+ * its stale TLB entry.  It cannot make a page dirty whose entry was clean when it
+ * was cleared: to set dirty, the CPU walks the page table again, and faults
+ * (architectures that defer flushes must guarantee this; x86 and arm64 do).  If
+ * the entry was dirty, that is recorded, and reclaim flushes before writeback.
+ */
+static inline void run_note_flush(struct unmap_op *op)
+{
+	struct pte_run *run = &op->run;
+
+	run->noted = true;
+	compat_note_flush(op->vma->vm_mm, run->pte, run->addr,
+			  unmap_run_end(run));
+	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
+}
+
+static inline void run_flush_now(const struct unmap_op *op)
+{
+	const struct pte_run *run = &op->run;
+
+	if (!pte_accessible(op->vma->vm_mm, run->pte))
+		return;
+	if (run->nr == 1)
+		flush_tlb_page(op->vma, run->addr);
+	else
+		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
+/* ptep_clear_flush(), or its two steps. */
+static inline void run_clear_one(struct unmap_op *op, bool defer)
+{
+	struct pte_run *run = &op->run;
+	struct vm_area_struct *vma = op->vma;
+
+	flush_cache_page(vma, run->addr, pte_pfn(run->pte));
+	if (UNMAP_ARCH_CLEARS_AND_FLUSHES && !defer) {
+		run->pte = ptep_clear_flush(vma, run->addr, run->ptep);
+		unmap_count(UNMAP_STAT_FLUSHES, 1);
+		return;
+	}
+	run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
+	if (defer)
+		run_note_flush(op);
+	else
+		run_flush_now(op);
+}
+
+/**
+ * unmap_run_clear - clear a run's entries and flush them from the TLBs
+ * @op: its @run's @pte gets the accessed and dirty bits of all entries
+ *
+ * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
+ * try_to_unmap_flush().  The next holder of the page-table lock can make the
+ * recorded flush itself (flush_tlb_batched_pending()).
+ *
+ * Law 1.  Page-table lock held on entry and return.
+ */
+static inline void unmap_run_clear(struct unmap_op *op)
+{
+	struct pte_run *run = &op->run;
+
+	run_assert_bounds(op);
+	if (run->nr > 1)
+		unmap_run_clear_many(op);
+	else if (likely(pte_present(run->pte)))
+		run_clear_one(op, run_defers_flush(op));
+	else
+		pte_clear(op->vma->vm_mm, run->addr, run->ptep);
+}
+
+#endif /* __MM_UNMAP_FLUSH_H */
