@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-identifier verdict;
+identifier reason;
 @@
-lazyfree_keeps_content(enum lazyfree_verdict verdict)
+lazyfree_keeps_content(enum unmap_reason reason)
 {
-- return verdict == LAZYFREE_REDIRTIED;
-+ return verdict == LAZYFREE_REDIRTIED || unmap_mutated(EXTRA_REF);
+- return reason == UNMAP_STAYS_REDIRTIED;
++ return reason == UNMAP_STAYS_REDIRTIED ||
++	(reason != UNMAP_GOES && unmap_mutated(EXTRA_REF));
 }

@@ -2,8 +2,8 @@
 /*
  * try_to_unmap(): walk a folio's mappings and unmap them a run at a time.
  *
- * The walk decides once per run which leftover to write, and calls
- * evict_file.c, evict_lazyfree.c, evict_swap.c or evict_poison.c to write it.
+ * The walk decides once per run which leftover to write; evict_swap.c and evict_poison.c
+ * write theirs, and evict_lazyfree.c decides whether a run may go.
  * A hugetlb folio has one entry and a walk of its own, in evict_hugetlb.c.
  */
 #include <linux/mm.h>
@@ -75,6 +75,16 @@ static unsigned long evict_mapped_pfn(pte_t pte)
 	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
+/* The run of a large folio: which page does it begin with, and how many follow? */
+static void evict_find_pages(struct unmap_op *op)
+{
+	struct pte_run *run = &op->run;
+
+	run->page = folio_page(op->folio,
+			       evict_mapped_pfn(run->pte) - folio_pfn(op->folio));
+	unmap_run_find(op);
+}
+
 /* Set up @op's run: it begins at the walk's current entry. */
 static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
@@ -83,10 +93,11 @@ static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvm
 	run->ptep = pvmw->pte;
 	run->addr = pvmw->address;
 	run->pte = ptep_get(pvmw->pte);
-	run->page = folio_page(op->folio,
-			       evict_mapped_pfn(run->pte) - folio_pfn(op->folio));
+	run->page = folio_page(op->folio, 0);
+	run->nr = 1;
 	run->noted = false;
-	unmap_run_find(op);
+	if (pvmw->nr_pages > 1)
+		evict_find_pages(op);
 }
 
 /*
@@ -128,6 +139,45 @@ static bool evict_unused(struct unmap_op *op)
 	return true;
 }
 
+/* Retire a run, or put it back if there is a reason.  False: it was put back. */
+static __always_inline bool evict_finish(struct unmap_op *op, enum unmap_reason reason,
+					 int counter, enum unmap_kind kind)
+{
+	if (unlikely(reason != UNMAP_GOES)) {
+		unmap_run_put_back(op, reason);
+		return false;
+	}
+	unmap_run_retire(op, counter, kind);
+	return true;
+}
+
+/*
+ * Page-cache folios (files and shmem).  The entries become none: a later fault finds the
+ * folio in the page cache.  If userfaultfd write-protected the pages, the leftover is a
+ * userfaultfd marker.
+ *
+ * The folio lock keeps the folio in the page cache until the MMU notifiers have been
+ * called, so no device can use a page that has been replaced in the page cache
+ * (Documentation/mm/mmu_notifier.rst).
+ */
+static bool evict_file(struct unmap_op *op)
+{
+	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
+
+	if (unlikely(pte_uffd(op->run.pte)))
+		unmap_run_leave_markers(op->vma, &op->run);
+	return evict_finish(op, UNMAP_GOES, mm_counter_file(op->folio), UNMAP_KIND_FILE);
+}
+
+static bool evict_swap(struct unmap_op *op)
+{
+	enum unmap_reason reason = unmap_swap_leave(op);
+
+	if (likely(reason == UNMAP_GOES))
+		add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
+	return evict_finish(op, reason, MM_ANONPAGES, UNMAP_KIND_SWAP);
+}
+
 /* Choose the leftover, once per run, and write it.  False: the run was put back. */
 static bool evict_leave(struct unmap_op *op)
 {
@@ -136,10 +186,10 @@ static bool evict_leave(struct unmap_op *op)
 	if (evict_is_unused(op))
 		return evict_unused(op);
 	if (!folio_test_anon(op->folio))
-		return unmap_evict_file(op);
+		return evict_file(op);
 	if (folio_test_swapbacked(op->folio))
-		return unmap_evict_swap(op);
-	return unmap_evict_lazyfree(op);
+		return evict_swap(op);
+	return evict_finish(op, unmap_lazyfree_leave(op), MM_ANONPAGES, UNMAP_KIND_LAZYFREE);
 }
 
 /*
@@ -154,15 +204,15 @@ static void evict_pass_on_dirty(struct folio *folio)
 }
 
 /*
- * Whether the run's leftover or the entry after the run is in use.  Nearly always one of
+ * Whether the entry after the run or the run's leftover is in use.  Nearly always one of
  * them is, and then the table is not empty: there is no need to check the watched entry.
  */
 static bool evict_in_use_nearby(const struct pte_run *run)
 {
 	pte_t *next = run->ptep + run->nr;
 
-	return !pte_none(ptep_get(run->ptep)) ||
-	       (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next)));
+	return (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next))) ||
+	       !pte_none(ptep_get(run->ptep));
 }
 
 /*
@@ -189,12 +239,12 @@ static enum evict_step evict_step(struct unmap_op *op,
 
 	evict_find_run(op, pvmw);
 	unmap_run_clear(op);
-	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
+	if (pte_dirty(op->run.pte) && pte_present(op->run.pte))
 		evict_pass_on_dirty(op->folio);
 	if (!evict_leave(op))
 		return EVICT_FAILED;
 	evict_notice_table(op);
-	if (op->run.nr == folio_nr_pages(op->folio))
+	if (op->run.nr == pvmw->nr_pages)
 		return EVICT_DONE;
 	evict_walk_past(pvmw, op->run.nr);
 	return EVICT_NEXT;

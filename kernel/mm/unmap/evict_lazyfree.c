@@ -8,12 +8,6 @@
 #include "internal.h"
 #include "run.h"
 
-enum lazyfree_verdict {
-	LAZYFREE_DROP,		/* clean, no unexpected reference */
-	LAZYFREE_BUSY,		/* an unexpected reference: try later */
-	LAZYFREE_REDIRTIED,	/* written after MADV_FREE: must be kept */
-};
-
 /* A VM_DROPPABLE mapping may lose its pages even if they were written. */
 static bool lazyfree_dirty_counts(const struct unmap_op *op)
 {
@@ -36,7 +30,7 @@ static bool lazyfree_dirty_counts(const struct unmap_op *op)
  * Expected references: the caller's, and one for each mapping.  The cleared entries
  * are asserted; the order of the reads cannot be.
  */
-static enum lazyfree_verdict lazyfree_judge(const struct unmap_op *op)
+static enum unmap_reason lazyfree_judge(const struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	int refs, mappings;
@@ -48,43 +42,37 @@ static enum lazyfree_verdict lazyfree_judge(const struct unmap_op *op)
 	smp_rmb(); /* pairs with dirty set before the reference is dropped */
 
 	if (folio_test_dirty(folio) && lazyfree_dirty_counts(op))
-		return LAZYFREE_REDIRTIED;
+		return UNMAP_STAYS_REDIRTIED;
 	if (refs != 1 + mappings)
-		return LAZYFREE_BUSY;
-	return LAZYFREE_DROP;
+		return UNMAP_STAYS_REFERENCED;
+	return UNMAP_GOES;
 }
 
 /*
  * A redirtied folio must become swap-backed.  VM_DROPPABLE folios never do: because of
- * lazyfree_dirty_counts() they are never judged LAZYFREE_REDIRTIED.
+ * lazyfree_dirty_counts() they are never judged UNMAP_STAYS_REDIRTIED.
  */
-static bool lazyfree_keeps_content(enum lazyfree_verdict verdict)
+static bool lazyfree_keeps_content(enum unmap_reason reason)
 {
-	return verdict == LAZYFREE_REDIRTIED;
+	return reason == UNMAP_STAYS_REDIRTIED;
 }
 
 /**
- * unmap_evict_lazyfree - drop a run of a lazyfree folio, or put it back
+ * unmap_lazyfree_leave - decide whether a run of a lazyfree folio may be dropped
  * @op: its @run is cleared
  *
  * Page-table lock held on entry and return.
  *
- * Return: true if the run is gone; false if it was put back.
+ * Return: UNMAP_GOES, or why the run must be put back.
  */
-bool unmap_evict_lazyfree(struct unmap_op *op)
+enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op)
 {
-	enum lazyfree_verdict verdict;
+	enum unmap_reason reason;
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
-	verdict = lazyfree_judge(op);
-	if (verdict == LAZYFREE_DROP) {
-		unmap_run_retire(op, MM_ANONPAGES, UNMAP_KIND_LAZYFREE);
-		return true;
-	}
-	unmap_run_put_back(op, verdict == LAZYFREE_REDIRTIED ? UNMAP_STAYS_REDIRTIED :
-							       UNMAP_STAYS_REFERENCED);
-	if (lazyfree_keeps_content(verdict))
+	reason = lazyfree_judge(op);
+	if (unlikely(lazyfree_keeps_content(reason)))
 		folio_set_swapbacked(op->folio);
-	return false;
+	return reason;
 }

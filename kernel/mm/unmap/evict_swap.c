@@ -125,37 +125,31 @@ static void swap_assert_exclusive_kept(const struct unmap_op *op, bool exclusive
 }
 
 /**
- * unmap_evict_swap - replace a run by swap entries, or put it back
+ * unmap_swap_leave - write swap entries in place of a run
  * @op: its @run is cleared
  *
- * Page-table lock held on entry and return.
+ * Page-table lock held on entry and return.  The caller counts the swap entries.
  *
- * Return: true if the run is gone; false if it was put back.
+ * Return: UNMAP_GOES; or why the run must be put back: then nothing has changed.
  */
-bool unmap_evict_swap(struct unmap_op *op)
+enum unmap_reason unmap_swap_leave(struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	struct page *page = op->run.page;
 	bool exclusive = compat_anon_exclusive(page);
-	enum unmap_reason reason = UNMAP_STAYS_NO_SWAP;
+	enum unmap_reason reason;
 	swp_entry_t entry = folio->swap;
 
 	/* memory_failure() may pass a folio that reclaim has not added to the swap cache. */
 	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
-		goto put_back;
+		return UNMAP_STAYS_NO_SWAP;
 	entry.val += folio_page_idx(folio, page);
 	reason = swap_prepare(op, entry, exclusive);
 	if (reason != UNMAP_GOES)
-		goto put_back;
+		return reason;
 
 	swap_join_mmlist(op->vma->vm_mm);
 	swap_leave_entries(op, entry, exclusive);
 	swap_assert_exclusive_kept(op, exclusive);
-	add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
-	unmap_run_retire(op, MM_ANONPAGES, UNMAP_KIND_SWAP);
-	return true;
-
-put_back:
-	unmap_run_put_back(op, reason);
-	return false;
+	return UNMAP_GOES;
 }

@@ -163,12 +163,11 @@ enum unmap_reason {
 };
 
 /*
- * evict_*.c: write the leftovers of a cleared run, and retire it.  The page-table
- * lock is held.  Return false if the run was put back: the walk must stop.
+ * evict_*.c: what becomes of a cleared run.  The page-table lock is held.  If a reason is
+ * returned other than UNMAP_GOES, the caller puts the run back.
  */
-bool unmap_evict_file(struct unmap_op *op);
-bool unmap_evict_lazyfree(struct unmap_op *op);
-bool unmap_evict_swap(struct unmap_op *op);
+enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op);
+enum unmap_reason unmap_swap_leave(struct unmap_op *op);
 bool unmap_evict_poison(struct unmap_op *op);
 
 /* evict_hugetlb.c: called by the rmap walk. */
