@@ -75,7 +75,7 @@ static unsigned long evict_mapped_pfn(pte_t pte)
 	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
-/* The run of a large folio: which page does it begin with, and how many follow? */
+/* Find out which page of a large folio the run begins with, and how many follow. */
 static void evict_find_pages(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
@@ -85,8 +85,8 @@ static void evict_find_pages(struct unmap_op *op)
 	unmap_run_find(op);
 }
 
-/* Set up @op's run: it begins at the walk's current entry. */
-static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+/* Start @op's run at the walk's current entry.  It is all of the run if the folio is one page. */
+static void evict_start_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	struct pte_run *run = &op->run;
 
@@ -96,8 +96,6 @@ static void evict_find_run(struct unmap_op *op, struct page_vma_mapped_walk *pvm
 	run->page = folio_page(op->folio, 0);
 	run->nr = 1;
 	run->noted = false;
-	if (pvmw->nr_pages > 1)
-		evict_find_pages(op);
 }
 
 /*
@@ -133,21 +131,16 @@ static bool evict_is_unused(const struct unmap_op *op)
 	       !userfaultfd_armed(op->vma);
 }
 
-static bool evict_unused(struct unmap_op *op)
-{
-	unmap_run_retire(op, mm_counter(op->folio), UNMAP_KIND_UNUSED);
-	return true;
-}
-
 /* Retire a run, or put it back if there is a reason.  False: it was put back. */
-static __always_inline bool evict_finish(struct unmap_op *op, enum unmap_reason reason,
-					 int counter, enum unmap_kind kind)
+static __always_inline bool evict_finish(struct unmap_op *op, unsigned int nr,
+					 enum unmap_reason reason, int counter,
+					 enum unmap_kind kind)
 {
 	if (unlikely(reason != UNMAP_GOES)) {
 		unmap_run_put_back(op, reason);
 		return false;
 	}
-	unmap_run_retire(op, counter, kind);
+	unmap_run_retire(op, nr, counter, kind);
 	return true;
 }
 
@@ -160,36 +153,41 @@ static __always_inline bool evict_finish(struct unmap_op *op, enum unmap_reason 
  * called, so no device can use a page that has been replaced in the page cache
  * (Documentation/mm/mmu_notifier.rst).
  */
-static bool evict_file(struct unmap_op *op)
+static __always_inline bool evict_file(struct unmap_op *op, unsigned int nr)
 {
 	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
 
 	if (unlikely(pte_uffd(op->run.pte)))
 		unmap_run_leave_markers(op->vma, &op->run);
-	return evict_finish(op, UNMAP_GOES, mm_counter_file(op->folio), UNMAP_KIND_FILE);
+	return evict_finish(op, nr, UNMAP_GOES, mm_counter_file(op->folio), UNMAP_KIND_FILE);
 }
 
-static bool evict_swap(struct unmap_op *op)
+static __always_inline bool evict_swap(struct unmap_op *op, unsigned int nr)
 {
 	enum unmap_reason reason = unmap_swap_leave(op);
 
 	if (likely(reason == UNMAP_GOES))
-		add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, op->run.nr);
-	return evict_finish(op, reason, MM_ANONPAGES, UNMAP_KIND_SWAP);
+		add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, nr);
+	return evict_finish(op, nr, reason, MM_ANONPAGES, UNMAP_KIND_SWAP);
 }
 
-/* Choose the leftover, once per run, and write it.  False: the run was put back. */
-static bool evict_leave(struct unmap_op *op)
+/*
+ * Choose the leftover of a run of @nr, and write it.  False: the run was put back.  Inline,
+ * because @nr is a constant for single pages.
+ */
+static __always_inline bool evict_leave(struct unmap_op *op, unsigned int nr)
 {
 	if (evict_is_poisoned(op))
 		return unmap_evict_poison(op);
 	if (evict_is_unused(op))
-		return evict_unused(op);
+		return evict_finish(op, nr, UNMAP_GOES, mm_counter(op->folio),
+				    UNMAP_KIND_UNUSED);
 	if (!folio_test_anon(op->folio))
-		return evict_file(op);
+		return evict_file(op, nr);
 	if (folio_test_swapbacked(op->folio))
-		return evict_swap(op);
-	return evict_finish(op, unmap_lazyfree_leave(op), MM_ANONPAGES, UNMAP_KIND_LAZYFREE);
+		return evict_swap(op, nr);
+	return evict_finish(op, nr, unmap_lazyfree_leave(op), MM_ANONPAGES,
+			    UNMAP_KIND_LAZYFREE);
 }
 
 /*
@@ -207,9 +205,9 @@ static void evict_pass_on_dirty(struct folio *folio)
  * Whether the entry after the run or the run's leftover is in use.  Nearly always one of
  * them is, and then the table is not empty: there is no need to check the watched entry.
  */
-static bool evict_in_use_nearby(const struct pte_run *run)
+static __always_inline bool evict_in_use_nearby(const struct pte_run *run, unsigned int nr)
 {
-	pte_t *next = run->ptep + run->nr;
+	pte_t *next = run->ptep + nr;
 
 	return (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next))) ||
 	       !pte_none(ptep_get(run->ptep));
@@ -219,17 +217,31 @@ static bool evict_in_use_nearby(const struct pte_run *run)
  * If the run was the last in its page table, record the table.  It cannot be freed here,
  * because reclaim may still have to make the deferred flush.
  */
-static __always_inline void evict_notice_table(const struct unmap_op *op)
+static __always_inline void evict_notice_table(const struct unmap_op *op, unsigned int nr)
 {
-	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run)))
+	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run, nr)))
 		return;
 	if (unmap_table_emptied(unmap_table_of(op->run.ptep)))
 		unmap_kept_evicted(op->vma->vm_mm, op->run.addr);
 }
 
+/*
+ * Evict a cleared run of @nr.  False: it was put back.  Inline, because @nr is a constant for
+ * folios of one page (law 9).
+ */
+static __always_inline bool evict_cleared(struct unmap_op *op, unsigned int nr)
+{
+	if (pte_dirty(op->run.pte) && pte_present(op->run.pte))
+		evict_pass_on_dirty(op->folio);
+	if (!evict_leave(op, nr))
+		return false;
+	evict_notice_table(op, nr);
+	return true;
+}
+
 /* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
-static enum evict_step evict_step(struct unmap_op *op,
-				  struct page_vma_mapped_walk *pvmw)
+static __always_inline enum evict_step evict_step(struct unmap_op *op,
+						  struct page_vma_mapped_walk *pvmw)
 {
 	lockdep_assert_held(pvmw->ptl);
 	if (evict_held_by_mlock(op))
@@ -237,13 +249,15 @@ static enum evict_step evict_step(struct unmap_op *op,
 	if (unlikely(!pvmw->pte))
 		return evict_split_pmd(op, pvmw);
 
-	evict_find_run(op, pvmw);
+	evict_start_run(op, pvmw);
+	if (pvmw->nr_pages == 1) {
+		unmap_run_clear_one(op);
+		return evict_cleared(op, 1) ? EVICT_DONE : EVICT_FAILED;
+	}
+	evict_find_pages(op);
 	unmap_run_clear(op);
-	if (pte_dirty(op->run.pte) && pte_present(op->run.pte))
-		evict_pass_on_dirty(op->folio);
-	if (!evict_leave(op))
+	if (!evict_cleared(op, op->run.nr))
 		return EVICT_FAILED;
-	evict_notice_table(op);
 	if (op->run.nr == pvmw->nr_pages)
 		return EVICT_DONE;
 	evict_walk_past(pvmw, op->run.nr);
@@ -277,7 +291,7 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	struct unmap_op op __uninitialized;
 	bool gone;
 
-	/* evict_find_run() sets op.run: zeroing it here costs measurably (law 9). */
+	/* evict_start_run() sets op.run: zeroing it here costs measurably (law 9). */
 	op.folio = folio;
 	op.vma = vma;
 	op.flags = (enum ttu_flags)(long)arg;

@@ -26,6 +26,6 @@ bool unmap_evict_poison(struct unmap_op *op)
 	VM_WARN_ON_ONCE_FOLIO(run->nr != 1, op->folio);
 	set_pte_at(op->vma->vm_mm, run->addr, run->ptep,
 		   swp_entry_to_pte(make_hwpoison_entry(run->page)));
-	unmap_run_retire(op, mm_counter(op->folio), UNMAP_KIND_POISON);
+	unmap_run_retire(op, 1, mm_counter(op->folio), UNMAP_KIND_POISON);
 	return true;
 }

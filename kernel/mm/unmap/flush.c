@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clearing a run of several entries and flushing it from the TLBs: one invalidation for
- * all of its entries, or one record for the deferred flush.
+ * Clearing a run and flushing it from the TLBs: one invalidation for all of its
+ * entries, or one record for the deferred flush.
  */
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -23,12 +23,12 @@ static bool run_worth_deferring(const struct unmap_op *op)
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
-/* The part of unmap_run_clear() for runs of more than one entry. */
-void unmap_run_clear_many(struct unmap_op *op)
+static void run_clear_many(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 	pte_t first = run->pte;
 
+	run_assert_bounds(op);
 	flush_cache_range(op->vma, run->addr, unmap_run_end(run));
 	run->pte = unmap_arch_clear(op->vma->vm_mm, run->addr, run->ptep,
 				    run->nr, 0);
@@ -41,5 +41,23 @@ void unmap_run_clear_many(struct unmap_op *op)
 	if (run_defers_flush(op) || run_worth_deferring(op))
 		run_note_flush(op);
 	else
-		run_flush_now(op);
+		run_flush_now(op, run->nr);
+}
+
+/**
+ * unmap_run_clear - clear a run's entries and flush them from the TLBs
+ * @op: its @run's @pte gets the accessed and dirty bits of all entries
+ *
+ * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
+ * try_to_unmap_flush().  The next holder of the page-table lock can make the
+ * recorded flush itself (flush_tlb_batched_pending()).
+ *
+ * Law 1.  Page-table lock held on entry and return.
+ */
+void unmap_run_clear(struct unmap_op *op)
+{
+	if (op->run.nr == 1)
+		unmap_run_clear_one(op);
+	else
+		run_clear_many(op);
 }

@@ -17,7 +17,7 @@
 #include "internal.h"
 #include "run.h"
 
-void unmap_run_clear_many(struct unmap_op *op);
+void unmap_run_clear(struct unmap_op *op);
 
 /* Law 2. */
 static inline void run_assert_bounds(const struct unmap_op *op)
@@ -55,13 +55,13 @@ static inline void run_note_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
-static inline void run_flush_now(const struct unmap_op *op)
+static __always_inline void run_flush_now(const struct unmap_op *op, unsigned int nr)
 {
 	const struct pte_run *run = &op->run;
 
 	if (!pte_accessible(op->vma->vm_mm, run->pte))
 		return;
-	if (run->nr == 1)
+	if (nr == 1)
 		flush_tlb_page(op->vma, run->addr);
 	else
 		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
@@ -69,45 +69,39 @@ static inline void run_flush_now(const struct unmap_op *op)
 }
 
 /* ptep_clear_flush(), or its two steps. */
-static inline void run_clear_one(struct unmap_op *op, bool defer)
+static __always_inline void run_clear_flush(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 	struct vm_area_struct *vma = op->vma;
 
-	flush_cache_page(vma, run->addr, pte_pfn(run->pte));
-	if (UNMAP_ARCH_CLEARS_AND_FLUSHES && !defer) {
+	if (UNMAP_ARCH_CLEARS_AND_FLUSHES) {
 		run->pte = ptep_clear_flush(vma, run->addr, run->ptep);
 		unmap_count(UNMAP_STAT_FLUSHES, 1);
 		return;
 	}
 	run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
-	if (defer)
-		run_note_flush(op);
-	else
-		run_flush_now(op);
+	run_flush_now(op, 1);
 }
 
-/**
- * unmap_run_clear - clear a run's entries and flush them from the TLBs
- * @op: its @run's @pte gets the accessed and dirty bits of all entries
- *
- * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
- * try_to_unmap_flush().  The next holder of the page-table lock can make the
- * recorded flush itself (flush_tlb_batched_pending()).
- *
- * Law 1.  Page-table lock held on entry and return.
- */
-static inline void unmap_run_clear(struct unmap_op *op)
+/* unmap_run_clear() for a single entry. */
+static __always_inline void unmap_run_clear_one(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
+	struct mm_struct *mm = op->vma->vm_mm;
 
 	run_assert_bounds(op);
-	if (run->nr > 1)
-		unmap_run_clear_many(op);
-	else if (likely(pte_present(run->pte)))
-		run_clear_one(op, run_defers_flush(op));
-	else
-		pte_clear(op->vma->vm_mm, run->addr, run->ptep);
+	VM_WARN_ON_ONCE(run->nr != 1);
+	if (unlikely(!pte_present(run->pte))) {
+		pte_clear(mm, run->addr, run->ptep);
+		return;
+	}
+	flush_cache_page(op->vma, run->addr, pte_pfn(run->pte));
+	if (!run_defers_flush(op)) {
+		run_clear_flush(op);
+		return;
+	}
+	run->pte = ptep_get_and_clear(mm, run->addr, run->ptep);
+	run_note_flush(op);
 }
 
 #endif /* __MM_UNMAP_FLUSH_H */

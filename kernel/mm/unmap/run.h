@@ -51,6 +51,7 @@ static inline void unmap_run_assert_gone(const struct unmap_op *op)
 /**
  * unmap_run_retire - account for an unmapped run
  * @op: its @run is cleared, and the leftovers are written
+ * @nr: the run's length; a constant for single pages
  * @counter: the rss counter the pages were counted in
  * @kind: for the trace point
  *
@@ -58,12 +59,12 @@ static inline void unmap_run_assert_gone(const struct unmap_op *op)
  * The caller of try_to_unmap() holds a reference of its own, so this never
  * drops the last one.
  */
-static inline void unmap_run_retire(struct unmap_op *op, int counter,
-				    enum unmap_kind kind)
+static __always_inline void unmap_run_retire(struct unmap_op *op, unsigned int nr,
+					     int counter, enum unmap_kind kind)
 {
 	struct vm_area_struct *vma = op->vma;
-	unsigned int nr = op->run.nr;
 
+	VM_WARN_ON_ONCE(nr != op->run.nr);
 	unmap_run_assert_gone(op);
 	update_hiwater_rss(vma->vm_mm);
 	add_mm_counter(vma->vm_mm, counter, -(long)nr);
