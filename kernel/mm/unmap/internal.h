@@ -76,10 +76,12 @@
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second search of the
  *    table once its only entry is gone.  The last saves more than the two
- *    counters cost that order-0 folios add to.  That their runs have one entry
- *    is asserted with law 2; benchmarks measure what they cost (zap, lazyfree
- *    and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the bench flavor
- *    does not have, each evicted run executes one nop more (unmap:run).
+ *    counters cost that order-0 folios add to.  evict_step() has a way of its
+ *    own for them, inline and compiled with a length of 1.  That their runs
+ *    have one entry is asserted with law 2; benchmarks measure what they cost
+ *    (zap, lazyfree and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the
+ *    bench flavor does not have, each evicted run executes one nop more
+ *    (unmap:run).
  *
  * 10. Switched off, all that unmapping pays is one static branch per entry
  *     point, before the stock code.  Readers still check for tables that were
