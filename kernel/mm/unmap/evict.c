@@ -98,6 +98,15 @@ static void evict_start_run(struct unmap_op *op, struct page_vma_mapped_walk *pv
 	run->noted = false;
 }
 
+/* Law 9. */
+static void evict_assert_one_page(const struct unmap_op *op)
+{
+	struct folio *folio = op->folio;
+
+	VM_WARN_ON_ONCE_FOLIO(folio_test_large(folio), folio);
+	VM_WARN_ON_ONCE_FOLIO(evict_mapped_pfn(op->run.pte) != folio_pfn(folio), folio);
+}
+
 /*
  * Move the walk to the run's last entry.  Its next step goes to the entry after
  * that, and checks for the end of the table and of the VMA.
@@ -251,6 +260,7 @@ static __always_inline enum evict_step evict_step(struct unmap_op *op,
 
 	evict_start_run(op, pvmw);
 	if (pvmw->nr_pages == 1) {
+		evict_assert_one_page(op);
 		unmap_run_clear_one(op);
 		return evict_cleared(op, 1) ? EVICT_DONE : EVICT_FAILED;
 	}

@@ -23,6 +23,16 @@ static bool run_worth_deferring(const struct unmap_op *op)
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
+static void run_flush_range(const struct unmap_op *op)
+{
+	const struct pte_run *run = &op->run;
+
+	if (!pte_accessible(op->vma->vm_mm, run->pte))
+		return;
+	flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
 static void run_clear_many(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
@@ -41,7 +51,7 @@ static void run_clear_many(struct unmap_op *op)
 	if (run_defers_flush(op) || run_worth_deferring(op))
 		run_note_flush(op);
 	else
-		run_flush_now(op, run->nr);
+		run_flush_range(op);
 }
 
 /**

@@ -33,9 +33,14 @@ static inline void run_assert_bounds(const struct unmap_op *op)
 			folio_nr_pages(op->folio));
 }
 
+/*
+ * CPUs may begin and cease to use the mm meanwhile: whichever flush is chosen, it reads which of
+ * them do after the entries were cleared.
+ */
 static inline bool run_defers_flush(const struct unmap_op *op)
 {
-	return (op->flags & TTU_BATCH_FLUSH) && unmap_arch_defers_flushes(op->vma->vm_mm);
+	return (op->flags & TTU_BATCH_FLUSH) &&
+	       data_race(unmap_arch_defers_flushes(op->vma->vm_mm));
 }
 
 /*
@@ -55,19 +60,6 @@ static inline void run_note_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
-static __always_inline void run_flush_now(const struct unmap_op *op, unsigned int nr)
-{
-	const struct pte_run *run = &op->run;
-
-	if (!pte_accessible(op->vma->vm_mm, run->pte))
-		return;
-	if (nr == 1)
-		flush_tlb_page(op->vma, run->addr);
-	else
-		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
-	unmap_count(UNMAP_STAT_FLUSHES, 1);
-}
-
 /* ptep_clear_flush(), or its two steps. */
 static __always_inline void run_clear_flush(struct unmap_op *op)
 {
@@ -80,7 +72,10 @@ static __always_inline void run_clear_flush(struct unmap_op *op)
 		return;
 	}
 	run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
-	run_flush_now(op, 1);
+	if (!pte_accessible(vma->vm_mm, run->pte))
+		return;
+	flush_tlb_page(vma, run->addr);
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
 }
 
 /* unmap_run_clear() for a single entry. */

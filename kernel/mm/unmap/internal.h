@@ -26,7 +26,7 @@
  *    swap -t stamped.
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
- *    Asserted in unmap_run_clear(); for discarded runs in discard_present()
+ *    Asserted in run_assert_bounds(); for discarded runs in discard_present()
  *    (table and VMA) and in discard_drop_rmap() (folio), or when a delayed
  *    rmap is removed.
  *
@@ -55,7 +55,7 @@
  *
  * 6. Anonymous-exclusive is per page.  Where swap entries are left behind, the
  *    pages of a run agree in it, and the swap entries record what the pages
- *    had.  A folio that may be pinned stays.  Asserted in unmap_evict_swap().
+ *    had.  A folio that may be pinned stays.  Asserted in unmap_swap_leave().
  *
  * 7. Tables.  A page table is unhooked only with the mmap lock (for reading at
  *    least), the PMD lock and its own lock held, after all of its entries were
@@ -77,9 +77,9 @@
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second search of the
  *    table once its only entry is gone.  The last saves more than the two
  *    counters cost that order-0 folios add to.  evict_step() has a way of its
- *    own for them, inline and compiled with a length of 1.  That their runs
- *    have one entry is asserted with law 2; benchmarks measure what they cost
- *    (zap, lazyfree and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the
+ *    own for them, inline and compiled with a length of 1.  That the entry
+ *    maps the folio's only page is asserted in evict_assert_one_page();
+ *    benchmarks measure what they cost (zap, lazyfree and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the
  *    bench flavor does not have, each evicted run executes one nop more
  *    (unmap:run).
  *

@@ -287,6 +287,20 @@ static void unmap_run_of_nonpresent_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(t, 0, 0), 1);
 }
 
+static void unmap_run_of_nonpresent_is_put_back(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	pte_t pte = swp_entry_to_pte(make_device_exclusive_entry(folio_pfn(t->op.folio)));
+
+	put_entry(t, 0, pte);
+	KUNIT_ASSERT_EQ(test, find(t, 0, 0), 1);
+	unmap_run_clear(&t->op);
+	KUNIT_EXPECT_TRUE(test, pte_none(ptep_get(t->table)));
+	KUNIT_EXPECT_TRUE(test, pte_same(t->op.run.pte, pte));
+	unmap_run_put_back(&t->op, UNMAP_STAYS_REFERENCED);
+	KUNIT_EXPECT_TRUE(test, pte_same(ptep_get(t->table), pte));
+}
+
 static void unmap_run_ignores_young_and_dirty(struct kunit *test)
 {
 	struct unmap_run_test *t = test->priv;
@@ -488,6 +502,7 @@ static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_goes_forward),
 	KUNIT_CASE(unmap_run_gathers_from_all),
 	KUNIT_CASE(unmap_run_of_nonpresent_is_one),
+	KUNIT_CASE(unmap_run_of_nonpresent_is_put_back),
 	KUNIT_CASE(unmap_run_ignores_young_and_dirty),
 	KUNIT_CASE(unmap_run_in_shadow_stack_is_one),
 	KUNIT_CASE(unmap_run_for_poison_is_one),
