@@ -71,8 +71,8 @@ struct reader;
  * @ready: empty the first half, and have a table
  * @read: run the code under test; true if its result is right
  * @whole: the other thread empties all of the memory, not only the second half
- * @blind: the code must not access the table after that is gone, even in an RCU section; it
- *	allocates no table, so that it does not run without one
+ * @blind: the code must not access the table after that is gone, even in an RCU section
+ * @passes: the code passes over a PMD without a table, so that it is not run on one
  */
 struct reading {
 	bool (*make)(struct reader *r);
@@ -80,6 +80,7 @@ struct reading {
 	bool (*read)(struct reader *r);
 	bool whole;
 	bool blind;
+	bool passes;
 };
 
 /**
@@ -493,7 +494,7 @@ static bool reader_job(struct scene *scene)
 	CHECK(!pthread_create(&other, NULL, empty_table, r));
 	done = read_all(r);
 	r->fresh = true;
-	if (done && !r->what->whole && !r->what->blind)
+	if (done && !r->what->whole && !r->what->passes)
 		done = read_all(r);
 	CHECK(!ioctl(r->device, UNMAP_DRIVER_END));
 	pthread_join(other, NULL);
@@ -556,7 +557,7 @@ static void run_reader(struct __test_metadata *_metadata, struct reader *r,
 	TEST_F_TIMEOUT(readers, name, TIME_LIMIT)			\
 	{								\
 		static const struct reading what = {			\
-			make, ready, read, whole, false			\
+			make, ready, read, whole, false, false		\
 		};							\
 									\
 		run_reader(_metadata, &self->reader, &what);		\
@@ -572,13 +573,21 @@ READS(copy, make_missing, ready_half, copy, false)
 READS(protect, make_protected, ready_protected, protect, false)
 READS(collapse, make_huge, ready_huge, collapse, true)
 READS(retract, make_whole, ready_small, collapse, true)
-READS(collapse_anon, make_anon, ready_anon, collapse_anon, false)
 READS(move, make_target, ready_half, move, false)
 READS(collect, make_anon, ready_large, collect, true)
 
+TEST_F_TIMEOUT(readers, collapse_anon, TIME_LIMIT)
+{
+	const struct reading what = {
+		make_anon, ready_anon, collapse_anon, false, false, kernel_before(7)
+	};
+
+	run_reader(_metadata, &self->reader, &what);
+}
+
 TEST_F_TIMEOUT(readers, aging, TIME_LIMIT)
 {
-	static const struct reading what = { make_anon, ready_half, age, false, true };
+	static const struct reading what = { make_anon, ready_half, age, false, true, true };
 
 	if (kernel_before(7))
 		SKIP(return, "Linux 6.12 holds the RCU read lock during the walk");
