@@ -166,6 +166,20 @@ def test_named_tests_and_seconds() -> None:
     assert (chosen.each, chosen.kernel.variant) == (7, "up")
 
 
+def test_each_kind_of_stress_has_a_section_of_its_own() -> None:
+    def section(*words: str) -> tuple[str, str]:
+        args = __main__.parser().parse_args(["stress", "--seed", "2", "--minutes", "9", *words])
+        chosen = stress.request_from(args)
+        return chosen.section, chosen.title
+
+    assert section() == ("stress", "`./swathe stress --minutes 9 --seed 2`")
+    assert section("--only", "memx", "--variant", "light", "--each", "7") == (
+        "stress-light-memx",
+        "`./swathe stress --variant light --only memx --each 7 --minutes 9 --seed 2`",
+    )
+    assert section("--flavor", "kcsan")[0] == "stress-kcsan"
+
+
 def test_races_are_failures_only_if_they_are_ours(
     monkeypatch: pytest.MonkeyPatch, kernel: build.BuiltKernel
 ) -> None:

@@ -41,6 +41,27 @@ class StressRequest:
     def races(self) -> bool:
         return self.kernel.flavor == kcsan.FLAVOR
 
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The options that say what is stressed, and in which kernel, with their values."""
+        only = self.kinds if self.kinds != KINDS else ()
+        found = [("--flavor", self.kernel.flavor if self.races else "")]
+        found += [("--variant", self.kernel.variant), *(("--only", kind) for kind in only)]
+        return [part for part in found if part[1]]
+
+    @property
+    def section(self) -> str:
+        """The name of its section in the proof."""
+        return "-".join(("stress", *(value for _, value in self.parts)))
+
+    @property
+    def title(self) -> str:
+        more = [*self.parts, *(("--tests", name) for name in self.tests)]
+        if self.each != SECONDS:
+            more.append(("--each", str(self.each)))
+        words = "".join(f"{option} {value} " for option, value in more)
+        return f"`./swathe stress {words}--minutes {self.minutes:g} --seed {self.seed}`"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -250,11 +271,9 @@ def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOu
     about = environment.look(built, max(CPUS), "4G")
     data = {"seed": request.seed, "environment": about, "steps": outcomes}
     failures = tuple(f"{o.step}: {p}" for o in outcomes for p in [*o.problems, *o.reports])
-    name, words = ("stress-kcsan", "--flavor kcsan ") if request.races else ("stress", "")
     section = proof.ResultTable(
-        name, f"`./swathe stress {words}--minutes {request.minutes:g} --seed {request.seed}`",
-        about, HEADER, tuple(rows(outcomes)), failures,
-    )  # fmt: skip
+        request.section, request.title, about, HEADER, tuple(rows(outcomes)), failures
+    )
     proof.record(section, request.keep)
     if request.races:
         save_races(request, built, outcomes)
