@@ -37,7 +37,8 @@ struct functions {
  *
  * A table counts as freed when the kernel hands it over to be freed, not after the grace
  * period; so pte_free_now(), the second half of pte_free_defer(), does not count.
- * mm/unmap/ calls unmap_pmd_unhook() for each table that it gives back.
+ * mm/unmap/ calls unmap_pmd_unhook() for each table that it gives back, unless an mmu_gather
+ * frees it.
  */
 static const struct functions x86_functions[] = {
 	{ EVENT_TLB_FULL, { "native_flush_tlb_global" } },
