@@ -28,6 +28,7 @@ enum unmap_bit {
 	NR_UNMAP_BITS,
 };
 
+struct folio_batch;
 struct mmu_gather;
 struct zap_details;
 
@@ -48,6 +49,7 @@ DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
+void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
 
 /*
  * Flags in zap_details by which a caller of zap says which lock it holds.  Empty page tables
@@ -70,6 +72,7 @@ extern struct zap_details unmap_zap_dontneed;
 #define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
+#define stock_folios_put_refs	folios_put_refs
 #endif /* CONFIG_UNMAP */
 
 /* For tests: mm/unmap/disturb.c. */

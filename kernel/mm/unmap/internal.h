@@ -94,6 +94,11 @@
  *     table stayed, unless the administrator chose another policy, or one
  *     MADV_DONTNEED discarded all that the table maps.  unmap_pmd_unhook()
  *     asserts that pmd_none() is true of the mark that it leaves.
+ *
+ * 13. Freed together, accounted together.  The sizes of LRU lists lag behind the lists only
+ *    while the lock of their lruvec is held: who takes it reads exact sizes.
+ *    lru_debt_settle() and lru_debt_lock() in freeing.c assert that nothing is owed when the
+ *    lock is dropped.  Tested by freeing.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
