@@ -6,7 +6,6 @@
  *
  * Law 13: the debt is paid before the lock of the lruvec is dropped.
  */
-#include <linux/huge_mm.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sizes of LRU lists after memory was freed (law 13): of the control group, the node, the
+ * zones, and of MGLRU's generations.  Each test runs with the classic LRU and with MGLRU.
+ *
+ * unmapped      munmap(), or truncation of a file: each size is what it was before
+ * dontneed      the same for MADV_DONTNEED, in pieces of odd length
+ * exits         the same for a process that exits
+ * referenced    pages that somebody else holds stay on their lists until they are released
+ * ages          active and inactive pages, or old and young ones, in turn
+ * groups        pages of two control groups in turn
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "unmap_util.h"
+
+#define LEN		PMD
+#define PAGES		((long)(LEN / PAGE))
+#define SEED		31
+#define ODD		37	/* pages: more than one batch of the kernel has */
+#define TIME_LIMIT	300	/* seconds: on a very busy machine, too */
+#define LRU_GEN		"/sys/kernel/debug/lru_gen"
+#define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
+
+/* Node and zones: what others may allocate or free meanwhile, in pages. */
+#define NOISE		48
+
+/* The kernel brings a control group's statistics up to date every two seconds. */
+#define TRIES		40
+#define WAIT		100000	/* us */
+
+enum kind { ANON, LAZYFREE, LOCKED, SHMEM, FILE_SHARED };
+
+enum list { INACTIVE_ANON, ACTIVE_ANON, INACTIVE_FILE, ACTIVE_FILE, UNEVICTABLE, LISTS };
+
+static const char * const list_names[LISTS] = {
+	"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable"
+};
+
+struct sizes {
+	long long group[LISTS], node[LISTS], zones[LISTS];
+	long long gen_anon, gen_file;
+};
+
+/* The sum of all generations that debugfs shows for control group @name. */
+static void sum_generations(const char *name, struct sizes *sizes)
+{
+	unsigned long long seq, ms, anon, file;
+	FILE *shown = fopen(LRU_GEN, "r");
+	bool ours = false;
+	char line[256];
+
+	sizes->gen_anon = sizes->gen_file = 0;
+	while (shown && fgets(line, sizeof(line), shown)) {
+		if (!strncmp(line, "memcg", strlen("memcg")))
+			ours = strstr(line, name);
+		if (!ours || sscanf(line, "%llu %llu %llu %llu", &seq, &ms, &anon, &file) != 4)
+			continue;
+		sizes->gen_anon += anon;
+		sizes->gen_file += file;
+	}
+	if (shown)
+		fclose(shown);
+}
+
+static void read_group(struct sizes *sizes)
+{
+	for (int i = 0; i < LISTS; i++)
+		sizes->group[i] = cgroup_stat(list_names[i]) / (long long)PAGE;
+}
+
+static void read_sizes(struct sizes *sizes)
+{
+	char name[64];
+
+	/* Adds up what each CPU holds back. */
+	write_text("/proc/sys/vm/stat_refresh", "1");
+	for (int i = 0; i < LISTS; i++) {
+		snprintf(name, sizeof(name), "nr_%s", list_names[i]);
+		sizes->node[i] = vmstat(name);
+		snprintf(name, sizeof(name), "nr_zone_%s", list_names[i]);
+		sizes->zones[i] = vmstat(name);
+	}
+	snprintf(name, sizeof(name), "/unmap-%d\n", getpid());
+	sum_generations(name, sizes);
+	read_group(sizes);
+}
+
+/* Pages wait in batches of this CPU before they get on a list: munmap() drains these. */
+static void drain(void)
+{
+	munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+}
+
+FIXTURE(freeing) {
+	struct sizes before;
+	char generations[16];
+	int fd;
+	char *mem;
+};
+
+FIXTURE_VARIANT(freeing) {
+	enum kind kind;
+	unsigned long kib;
+	bool generations;
+	bool on;
+};
+
+#define VARIANT(name, what, size, gen, switched)				\
+	FIXTURE_VARIANT_ADD(freeing, name) {					\
+		.kind = what, .kib = size, .generations = gen, .on = switched }
+
+#define VARIANTS(prefix, what, size)						\
+	VARIANT(prefix ## _ ## size ## K_on, what, size, false, true);		\
+	VARIANT(prefix ## _ ## size ## K_off, what, size, false, false);	\
+	VARIANT(prefix ## _ ## size ## K_mglru_on, what, size, true, true);	\
+	VARIANT(prefix ## _ ## size ## K_mglru_off, what, size, true, false)
+
+VARIANTS(anon, ANON, 4);
+VARIANTS(anon, ANON, 64);
+VARIANTS(lazyfree, LAZYFREE, 4);
+VARIANTS(locked, LOCKED, 4);
+VARIANTS(shmem, SHMEM, 4);
+VARIANTS(file, FILE_SHARED, 4);
+VARIANTS(file, FILE_SHARED, 64);
+
+static int open_kind(enum kind kind, unsigned long kib)
+{
+	int fd;
+
+	if (kind == FILE_SHARED)
+		return xfs_file(LEN, SEED, kib);
+	if (kind != SHMEM)
+		return dup(STDIN_FILENO);
+	fd = memfd_create("unmap", MFD_CLOEXEC);
+	return fd >= 0 && !ftruncate(fd, LEN) ? fd : -1;
+}
+
+/* LEN bytes of the kind, in memory and on their lists; NULL if that fails. */
+static char *populate(enum kind kind, int fd)
+{
+	bool shared = kind == SHMEM || kind == FILE_SHARED;
+	int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, err = 0;
+	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, flags, shared ? fd : -1);
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	if (kind == FILE_SHARED)
+		err = madvise(mem, LEN, MADV_POPULATE_READ);
+	else
+		fill(mem, LEN, SEED);
+	drain();
+	if (kind == LAZYFREE)
+		err = madvise(mem, LEN, MADV_FREE);
+	else if (kind == LOCKED)
+		err = mlock(mem, LEN);
+	drain();
+	return err ? NULL : mem;
+}
+
+/* The sum of a pair of lists, or the list of unevictable pages. */
+static long long sum(const long long *lists, enum list first)
+{
+	return first == UNEVICTABLE ? lists[first] : lists[first] + lists[first + 1];
+}
+
+static enum list lists_of(enum kind kind)
+{
+	if (kind == LOCKED)
+		return UNEVICTABLE;
+	return kind == LAZYFREE || kind == FILE_SHARED ? INACTIVE_FILE : INACTIVE_ANON;
+}
+
+/* Wait until the control group's lists of the kind have grown by @grown pages. */
+static long long group_grown(const struct sizes *before, enum kind kind, long long grown)
+{
+	enum list first = lists_of(kind);
+	long long now = 0;
+	struct sizes sizes;
+
+	for (int i = 0; i < TRIES; i++) {
+		read_group(&sizes);
+		now = sum(sizes.group, first) - sum(before->group, first);
+		if (now == grown)
+			break;
+		usleep(WAIT);
+	}
+	return now;
+}
+
+/* The lists of the kind have grown by @grown pages. */
+static void expect_grown(struct __test_metadata *_metadata, const struct sizes *before,
+			 enum kind kind, bool generations, long long grown)
+{
+	enum list first = lists_of(kind);
+	long long grown_gens;
+	struct sizes now;
+
+	EXPECT_EQ(grown, group_grown(before, kind, grown));
+	read_sizes(&now);
+	EXPECT_GE(NOISE, llabs(sum(now.node, first) - sum(before->node, first) - grown));
+	EXPECT_GE(NOISE, llabs(sum(now.zones, first) - sum(before->zones, first) - grown));
+	grown_gens = first == INACTIVE_ANON ? now.gen_anon - before->gen_anon :
+					      now.gen_file - before->gen_file;
+	/* Unevictable pages are in no generation. */
+	EXPECT_EQ(generations && kind != LOCKED ? grown : 0, grown_gens);
+}
+
+/* Each list for itself is as long as before. */
+static void expect_as_before(struct __test_metadata *_metadata, const struct sizes *before,
+			     enum kind kind)
+{
+	struct sizes now;
+
+	EXPECT_EQ(0, group_grown(before, kind, 0));
+	read_sizes(&now);
+	for (int i = 0; i < LISTS; i++) {
+		if (before->group[i] != now.group[i])
+			TH_LOG("%s differs", list_names[i]);
+		EXPECT_EQ(before->group[i], now.group[i]);
+		EXPECT_GE(NOISE, llabs(now.node[i] - before->node[i]));
+		EXPECT_GE(NOISE, llabs(now.zones[i] - before->zones[i]));
+	}
+	EXPECT_EQ(before->gen_anon, now.gen_anon);
+	EXPECT_EQ(before->gen_file, now.gen_file);
+}
+
+FIXTURE_SETUP(freeing)
+{
+	const char *missing = begin(variant->kib, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->fd = -1;
+	if (!read_text(LRU_GEN_ON, self->generations, sizeof(self->generations)) ||
+	    !write_text(LRU_GEN_ON, variant->generations ? "7" : "0")) {
+		end();
+		SKIP(return, "needs CONFIG_LRU_GEN");
+	}
+	/* What this process needs in order to read them is allocated the first time. */
+	read_sizes(&self->before);
+	drain();
+	read_sizes(&self->before);
+	self->fd = open_kind(variant->kind, variant->kib);
+	if (self->fd < 0) {
+		write_text(LRU_GEN_ON, self->generations);
+		end();
+		SKIP(return, "needs XFS at /mnt");
+	}
+	self->mem = populate(variant->kind, self->fd);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_TRUE(folios_are(self->mem, LEN, variant->kib));
+	expect_grown(_metadata, &self->before, variant->kind, variant->generations, PAGES);
+}
+
+FIXTURE_TEARDOWN(freeing)
+{
+	write_text(LRU_GEN_ON, self->generations);
+	close(self->fd);
+	end();
+}
+
+TEST_F_TIMEOUT(freeing, unmapped, TIME_LIMIT)
+{
+	if (variant->kind == SHMEM || variant->kind == FILE_SHARED)
+		ASSERT_EQ(0, ftruncate(self->fd, 0));
+	ASSERT_EQ(0, munmap(self->mem, LEN));
+	expect_as_before(_metadata, &self->before, variant->kind);
+}
+
+/* Its pages must be freed by MADV_DONTNEED alone. */
+static bool is_private(enum kind kind)
+{
+	return kind == ANON || kind == LAZYFREE;
+}
+
+TEST_F_TIMEOUT(freeing, dontneed, TIME_LIMIT)
+{
+	if (!is_private(variant->kind))
+		SKIP(return, "MADV_DONTNEED frees private memory only");
+	for (size_t at = 0; at < LEN; at += ODD * PAGE)
+		ASSERT_EQ(0, madvise(self->mem + at,
+				     LEN - at < ODD * PAGE ? LEN - at : ODD * PAGE,
+				     MADV_DONTNEED));
+	expect_as_before(_metadata, &self->before, variant->kind);
+	munmap(self->mem, LEN);
+}
+
+TEST_F_TIMEOUT(freeing, exits, TIME_LIMIT)
+{
+	int status;
+	pid_t pid;
+
+	if (!is_private(variant->kind))
+		SKIP(return, "a process that exits frees its private memory only");
+	munmap(self->mem, LEN);
+	pid = fork();
+	if (!pid)
+		_exit(!populate(variant->kind, self->fd));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	expect_as_before(_metadata, &self->before, variant->kind);
+}
+
+TEST_F_TIMEOUT(freeing, referenced, TIME_LIMIT)
+{
+	long held = 0, step = 7 * variant->kib * KIB / PAGE;
+	struct pin pin;
+
+	if (!is_private(variant->kind))
+		SKIP(return, "MADV_DONTNEED frees private memory only");
+	ASSERT_TRUE(pin_open(&pin));
+	for (long i = 0; held < 8; i += step, held++)
+		ASSERT_TRUE(pin_page(&pin, self->mem + i * PAGE));
+	drain();
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
+	expect_grown(_metadata, &self->before, variant->kind, variant->generations,
+		     held * (long)(variant->kib * KIB / PAGE));
+	unpin(&pin);
+	drain();
+	expect_as_before(_metadata, &self->before, variant->kind);
+	munmap(self->mem, LEN);
+}
+
+/* Reading memory as another process would marks its pages as accessed. */
+static bool read_as_other(const char *mem, long pages)
+{
+	static char copy[PMD];
+	struct iovec to = { copy, pages * PAGE }, from = { (void *)mem, pages * PAGE };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == pages * (long)PAGE;
+}
+
+/* Make one page in three cold, all others hot; then free them together. */
+TEST_F_TIMEOUT(freeing, ages, TIME_LIMIT)
+{
+	struct sizes now;
+
+	if (variant->kind != ANON || variant->kib != 4)
+		SKIP(return, "for single anonymous pages");
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(read_as_other(self->mem, PAGES));
+		drain();
+	}
+	for (long i = 0; i < PAGES; i += 3)
+		ASSERT_EQ(0, madvise(self->mem + i * PAGE, PAGE, MADV_COLD));
+	drain();
+	read_sizes(&now);
+	if (!variant->generations) {
+		EXPECT_LT(PAGES / 4, now.group[INACTIVE_ANON] - self->before.group[INACTIVE_ANON]);
+		EXPECT_LT(PAGES / 2, now.group[ACTIVE_ANON] - self->before.group[ACTIVE_ANON]);
+	}
+	ASSERT_EQ(0, munmap(self->mem, LEN));
+	expect_as_before(_metadata, &self->before, variant->kind);
+}
+
+TEST_F_TIMEOUT(freeing, groups, TIME_LIMIT)
+{
+	char other[64], path[96];
+	int status, fd;
+	char *mem;
+	pid_t pid;
+
+	if (variant->kind != SHMEM)
+		SKIP(return, "for shared memory");
+	snprintf(other, sizeof(other), CGROUP_ROOT "/unmap-other-%d", getpid());
+	snprintf(path, sizeof(path), "%s/cgroup.procs", other);
+	fd = memfd_create("unmap", MFD_CLOEXEC);
+	ASSERT_EQ(0, ftruncate(fd, LEN));
+	mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, mkdir(other, 0755));
+	pid = fork();
+	if (!pid) {
+		if (!write_number(path, getpid()))
+			_exit(1);
+		for (long i = 0; i < PAGES; i += 2)
+			mem[i * PAGE] = 1;
+		drain();
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	for (long i = 1; i < PAGES; i += 2)
+		mem[i * PAGE] = 1;
+	drain();
+	EXPECT_EQ(PAGES + PAGES / 2, group_grown(&self->before, SHMEM, PAGES + PAGES / 2));
+	ASSERT_EQ(0, ftruncate(fd, 0));
+	expect_grown(_metadata, &self->before, SHMEM, variant->generations, PAGES);
+	snprintf(path, sizeof(path), "%s/memory.stat", other);
+	for (int i = 0; i < TRIES && read_named(path, "inactive_anon"); i++)
+		usleep(WAIT);
+	EXPECT_EQ(0, read_named(path, "inactive_anon"));
+	EXPECT_EQ(0, read_named(path, "active_anon"));
+	rmdir(other);
+}
+
+TEST_HARNESS_MAIN
