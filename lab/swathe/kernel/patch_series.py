@@ -43,7 +43,7 @@ PARTS = (
     ),
     OverlayPart(
         "discard",
-        ("mm/unmap/discard*", "mm/unmap/shadows.c"),
+        ("mm/unmap/discard*", "mm/unmap/freeing*", "mm/unmap/shadows.c"),
         "mm/unmap: discard memory in runs",
         "munmap(), exit, MADV_DONTNEED and truncation clear a page table in one pass.",
     ),
