@@ -3,10 +3,14 @@
  * filemap CASE: reclaim of clean, mapped folios of a file on XFS.
  *
  * pageout: MADV_PAGEOUT of 128 MiB (--mib N); the second of two passes is reported.
+ * single:  the same in single pages.
  * reclaim: 1 GiB mapped in a memory cgroup, 0.8 GiB of it reclaimed through
  *          memory.reclaim (--full: 10 GiB and 8 GiB; --mib N: N and 0.8 N).
  *          clear_refs first clears the accessed bits that the faults set: the scan
  *          then finds idle pages and unmaps them, instead of aging them.
+ * reclaim-4K: the same in single pages, 256 MiB (--full: 1 GiB).
+ *
+ * Read-ahead makes folios of many pages.  POSIX_FADV_RANDOM makes single ones.
  *
  * The mapping is shifted by 1 MiB against the file, so that every kernel maps
  * the folios by PTEs and no folio lies across two page tables.
@@ -14,6 +18,7 @@
  * counters agree, and every page reads back as written.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +30,10 @@
 
 #define FILE_PATH	"/mnt/filemap.data"
 
-/* Map every page and count the folios; fail if they are too small to be worth measuring. */
+/* Whether the case is of single pages. */
+static bool single;
+
+/* Map every page and count the folios; fail if they do not have the size that is wanted. */
 static struct census touch(const char *mem, size_t len)
 {
 	struct census census;
@@ -36,7 +44,10 @@ static struct census touch(const char *mem, size_t len)
 	census = take_census(mem, len);
 	if (census.pages != len / PAGE)
 		fail("only %lu of %zu pages are mapped", census.pages, len / PAGE);
-	if (census.pages < 8 * census.folios)
+	if (single && census.pages != census.folios)
+		fail("%lu pages are in %lu folios, but should be single", census.pages,
+		     census.folios);
+	if (!single && census.pages < 8 * census.folios)
 		fail("read-ahead made %lu folios of %lu pages: too small", census.folios,
 		     census.pages);
 	return census;
@@ -48,10 +59,19 @@ static void report_folios(u64 instructions, u64 pages, struct census census)
 	metric("folio_pages", census.pages / census.folios, "pages");
 }
 
+static int make_data(size_t len)
+{
+	int fd = make_file(FILE_PATH, len);
+
+	if (single && posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
+		fail("posix_fadvise failed");
+	return fd;
+}
+
 static void pageout(const struct request *req)
 {
 	const size_t len = wanted_size(req, 128 * MIB, 128 * MIB);
-	int fd = make_file(FILE_PATH, len);
+	int fd = make_data(len);
 	char *mem = map_file(fd, len, MAP_SHARED);
 	struct census census;
 	u64 instructions;
@@ -72,7 +92,8 @@ static void pageout(const struct request *req)
 
 static void reclaim(const struct request *req)
 {
-	const size_t len = wanted_size(req, GIB, 10 * GIB);
+	const size_t len = single ? wanted_size(req, 256 * MIB, GIB) :
+				    wanted_size(req, GIB, 10 * GIB);
 	const u64 asked = len / 10 * 8 / PAGE * PAGE;
 	struct usage before, after;
 	struct census census;
@@ -80,7 +101,7 @@ static void reclaim(const struct request *req)
 	u64 instructions;
 	int fd;
 
-	fd = make_file(FILE_PATH, len);
+	fd = make_data(len);
 	enter_cgroup();
 	mem = map_file(fd, len, MAP_SHARED);
 	read_file(fd, len);
@@ -107,16 +128,17 @@ static void reclaim(const struct request *req)
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv,
-					   "filemap pageout|reclaim [--full] [--mib N]");
-	bool paging_out = !strcmp(req.name, "pageout");
+					   "filemap pageout|single|reclaim|reclaim-4K [--full] [--mib N]");
+	bool reclaiming = !strncmp(req.name, "reclaim", 7);
 
-	if (!paging_out && strcmp(req.name, "reclaim"))
-		fail("unknown case %s: expected pageout or reclaim", req.name);
+	single = !strcmp(req.name, "single") || !strcmp(req.name, "reclaim-4K");
+	if (!single && strcmp(req.name, "pageout") && strcmp(req.name, "reclaim"))
+		fail("unknown case %s: expected pageout, single, reclaim or reclaim-4K", req.name);
 	settle();
-	if (paging_out)
-		pageout(&req);
-	else
+	if (reclaiming)
 		reclaim(&req);
+	else
+		pageout(&req);
 	unlink(FILE_PATH);
 	return 0;
 }

@@ -4,14 +4,22 @@
  * CASE (4K, 64K, 1024K or any other size the kernel offers below 2 MiB).
  *
  * Touch the range, mark it with MADV_FREE, measure MADV_PAGEOUT alone; report the
- * second of two passes.  Before: every folio has the size of the case.  After: no
- * entry is left, pglazyfreed has counted every page, none was swapped out, and the
- * range reads as zero.
+ * second of two passes.
+ *
+ * 4K-shuffled: single pages, touched and marked page by page in an order that looks random,
+ * which is then that of the LRU; memory.reclaim takes nine tenths of them in that order.
+ *
+ * Before: every folio has the size of the case.  After: no entry is left (4K-shuffled: those
+ * that were not asked for), pglazyfreed has counted every page that is gone, none was
+ * swapped out, and what is gone reads as zero.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/cgroup.h"
 #include "lib/workload.h"
 
 struct result {
@@ -29,53 +37,113 @@ static void count(struct result *res, unsigned long kib)
 	res->swapped = read_field("/proc/vmstat", "pswpout ") - res->swapped;
 }
 
-static void check(const struct result *res, const char *mem, size_t len)
+/* Nothing gives a page that was not reclaimed another content. */
+static unsigned long count_kept(const char *mem, size_t len)
 {
-	unsigned long left = count_entries(mem, len), pages = len / PAGE;
+	unsigned long kept = 0;
 
-	if (left)
-		fail("%lu of %lu pages are still there", left, pages);
-	if (res->lazyfreed != pages || res->swapped)
-		fail("%llu pages were lazily freed and %llu swapped out, expected %lu and 0",
-		     (unsigned long long)res->lazyfreed, (unsigned long long)res->swapped, pages);
-	check_zero(mem, len);
+	for (size_t i = 0; i < len; i += PAGE)
+		kept += mem[i] != 0;
+	return kept;
 }
 
-static struct result reclaim(size_t len, unsigned long kib)
+static void check(const struct result *res, const char *mem, size_t len, size_t asked)
+{
+	unsigned long left = count_entries(mem, len), gone = len / PAGE - left;
+
+	if (gone < asked / PAGE)
+		fail("%lu of %lu pages are still there", left, len / PAGE);
+	if (res->lazyfreed != gone || res->swapped)
+		fail("%llu pages were lazily freed and %llu swapped out, expected %lu and 0",
+		     (unsigned long long)res->lazyfreed, (unsigned long long)res->swapped, gone);
+	if (count_kept(mem, len) != left)
+		fail("%lu pages have content, but %lu are left", count_kept(mem, len), left);
+	if (!left)
+		check_zero(mem, len);
+}
+
+/* The reclaim that is measured: its memory is @mem alone. */
+static void reclaim_by_pageout(char *mem, size_t len)
+{
+	advise(mem, len, MADV_PAGEOUT);
+}
+
+static void reclaim_by_cgroup(char *mem, size_t asked)
+{
+	char amount[32];
+
+	(void)mem;
+	snprintf(amount, sizeof(amount), "%zu", asked);
+	write_text(RECLAIM_PATH, amount);
+}
+
+typedef void reclaim_fn(char *mem, size_t asked);
+
+static struct result measure(reclaim_fn *fn, char *mem, size_t len, size_t asked,
+			     unsigned long kib)
 {
 	struct result res = { 0 };
-	char *mem = map_anon(len);
 	u64 start;
-
-	memset(mem, 1, len);
-	check_folios(mem, len, kib);
-	advise(mem, len, MADV_FREE);
 
 	count(&res, kib);
 	start = measure_begin();
-	advise(mem, len, MADV_PAGEOUT);
+	fn(mem, asked);
 	res.instructions = measure_end(start);
 	count(&res, kib);
 
-	check(&res, mem, len);
+	check(&res, mem, len, asked);
 	munmap(mem, len);
 	return res;
 }
 
+static struct result reclaim(size_t len, unsigned long kib)
+{
+	char *mem = map_anon(len);
+
+	memset(mem, 1, len);
+	check_folios(mem, len, kib);
+	advise(mem, len, MADV_FREE);
+	return measure(reclaim_by_pageout, mem, len, len, kib);
+}
+
+static struct result reclaim_shuffled(size_t len, unsigned long kib)
+{
+	const size_t pages = len / PAGE;
+	unsigned int *order = make_order(pages, true);
+	char *mem = map_anon(len);
+
+	for (size_t i = 0; i < pages; i++)
+		mem[order[i] * PAGE] = 1;
+	check_folios(mem, len, kib);
+	/* Only what is on the LRU can be marked: this puts the last pages there. */
+	write_text("/proc/sys/vm/drop_caches", "1");
+	for (size_t i = 0; i < pages; i++)
+		advise(mem + order[i] * PAGE, PAGE, MADV_FREE);
+	free(order);
+	return measure(reclaim_by_cgroup, mem, len, pages / 10 * 9 * PAGE, kib);
+}
+
 int main(int argc, char **argv)
 {
-	struct request req = parse_request(argc, argv, "lazyfree 4K|64K|1024K [--mib N]");
+	struct request req = parse_request(argc, argv,
+					   "lazyfree 4K|64K|1024K|4K-shuffled [--mib N]");
 	const size_t len = wanted_size(&req, 128 * MIB, 128 * MIB);
-	unsigned long kib = parse_folio(req.name);
+	bool shuffled = !strcmp(req.name, "4K-shuffled");
+	unsigned long kib = shuffled ? 4 : parse_folio(req.name);
+	struct result (*fn)(size_t, unsigned long) = shuffled ? reclaim_shuffled : reclaim;
 	struct result res;
 
 	if (kib >= 2048)
 		skip("a PMD maps a folio of %lu KiB, not a run of PTEs", kib);
 	need_memory(len);
 	settle();
+	if (shuffled)
+		enter_cgroup();
 	thp_only(kib);
-	reclaim(len, kib);	/* the first pass splits free blocks, later ones do not */
-	res = reclaim(len, kib);
+	fn(len, kib);	/* the first pass splits free blocks, later ones do not */
+	res = fn(len, kib);
+	if (shuffled)
+		leave_cgroup();
 
 	report(res.instructions, res.lazyfreed);
 	metric("split_deferred", res.split_deferred, "folios");

@@ -50,6 +50,12 @@ void metric(const char *name, u64 value, const char *unit)
 	printf("= %s %llu %s\n", name, (unsigned long long)value, unit);
 }
 
+void quotient_metric(const char *name, u64 value, u64 of, const char *unit)
+{
+	MARK(MARK_REPORT);
+	printf("= %s %.3f %s\n", name, (double)value / of, unit);
+}
+
 void point(const char *series, u64 x, u64 y)
 {
 	printf("~ %s %llu %llu\n", series, (unsigned long long)x, (unsigned long long)y);

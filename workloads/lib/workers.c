@@ -43,12 +43,17 @@ void *touch_range(void *arg)
 	return NULL;
 }
 
+bool workers_stopped(void)
+{
+	return atomic_load_explicit(&stop, memory_order_relaxed);
+}
+
 void *touch_page(void *arg)
 {
 	struct worker *worker = arg;
 
 	await_release();
-	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+	while (!workers_stopped()) {
 		touch(worker->mem, worker->id);
 		sched_yield();
 	}
@@ -58,6 +63,7 @@ void *touch_page(void *arg)
 
 void start_workers(struct worker *workers, unsigned int nr, void *(*fn)(void *))
 {
+	atomic_store(&stop, false);
 	pthread_barrier_init(&barrier, NULL, nr + 1);
 	for (unsigned int i = 0; i < nr; i++) {
 		workers[i].id = i + 1;

@@ -4,6 +4,7 @@
 #define WORKERS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct worker {
@@ -16,6 +17,8 @@ struct worker {
 /* Thread functions: write to every page of the range; write to one page until stopped. */
 void *touch_range(void *arg);
 void *touch_page(void *arg);
+/* Whether await_workers() was called: for thread functions that work until then. */
+bool workers_stopped(void);
 /* A thread function must call both, once: before and after the measured work. */
 void await_release(void);
 void work_done(void);
@@ -23,7 +26,7 @@ void work_done(void);
 /* Create the threads, and wait until all have prepared.  They wait for release_workers(). */
 void start_workers(struct worker *workers, unsigned int nr, void *(*fn)(void *));
 void release_workers(void);
-/* Stop touch_page(), and wait until all threads have finished their work. */
+/* Stop what works until stopped, and wait until all threads have finished their work. */
 void await_workers(void);
 void join_workers(struct worker *workers, unsigned int nr);
 

@@ -69,6 +69,8 @@ unsigned long measured_faults(void);
 void report(u64 instructions, u64 pages);
 /* Print another figure, as "= NAME VALUE UNIT". */
 void metric(const char *name, u64 value, const char *unit);
+/* The same for a quotient, such as events a page, with three decimals. */
+void quotient_metric(const char *name, u64 value, u64 of, const char *unit);
 /* Print a point of a curve, as "~ SERIES X Y". */
 void point(const char *series, u64 x, u64 y);
 /* Read the counters of mm/unmap at the start (@end is false) or the end of the stretch. */
@@ -93,6 +95,12 @@ u64 read_field(const char *path, const char *key);
 /* Make the kernel allocate anonymous folios of @kib KiB only (4: no large folios). */
 void thp_only(unsigned long kib);
 u64 thp_stat(unsigned long kib, const char *name);
+
+/*
+ * The numbers from 0 to @nr - 1: in order, or in one that looks random and is the same in each
+ * run.  The caller frees them.
+ */
+unsigned int *make_order(size_t nr, bool shuffled);
 
 /* The folio size in KiB that a case's name, such as 64K, stands for. */
 unsigned long parse_folio(const char *text);

@@ -53,8 +53,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
-        "--full", action="store_true", help="the sizes used in the mailing-list threads"
-    )
+        "--full", action="store_true",
+        help="the sizes used in the mailing-list threads, and all cases",
+    )  # fmt: skip
     size.add_argument(
         "--mib",
         type=sizes,
@@ -84,7 +85,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 
 def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
-    choices = [choice.sized(args.mib) for choice in benches.choose(args.names)]
+    choices = [choice.sized(args.mib) for choice in benches.choose(args.names, args.full)]
     timeout = TIMEOUT_FULL if args.full and args.timeout == TIMEOUT else args.timeout
     if args.json and not args.json.resolve().parent.is_dir():
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of benches: their cases, what they need, and what their figures exclude."""
 
+import itertools
 import textwrap
 from dataclasses import dataclass
 
@@ -11,12 +12,16 @@ ALWAYS_EXCLUDED = "idle time, wall time"
 
 @dataclass(frozen=True)
 class Bench:
-    """A program of workloads/, which is called once for each case."""
+    """A program of workloads/, which is called once for each case.
+
+    The further cases run only when they are named or with --full.
+    """
 
     name: str
     summary: str
     cases: tuple[str, ...]
     excludes: str
+    further: tuple[str, ...] = ()
     memory: str = "4G"
     disk: str = "2G"
     full_memory: str = "4G"
@@ -24,10 +29,16 @@ class Bench:
     clears: bool = False  # the measured call clears or copies pages
     own_time: bool = False  # count its processes' instructions, not all between the markers
     boot: str = ""  # additional kernel parameters
+    cpus: int = 1  # least number of processors
     sized: bool = False  # accepts --mib
     seconds: float = 1  # approximate duration of one run of a case: long benches start first
     guests: int = 1  # maximum number of guests to distribute its cases over
     packages: tuple[str, ...] = ()  # additional Debian packages; if any, it runs only when named
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All cases, in the order of the tables."""
+        return self.cases + self.further
 
     def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The cases of each boot."""
@@ -35,19 +46,34 @@ class Bench:
         return [cases[part::parts] for part in range(parts)]
 
 
+# What a run without names measures of dirtyflush: each way in which its cases can differ, once.
+WRITTEN = (
+    "4x4K", "4x64K", "4x4K-shmem", "4x4K-reclaim", "4x4K-reclaim-four", "4x4K-reclaim-shuffled",
+)  # fmt: skip
+
+
+def written_cases() -> tuple[str, ...]:
+    """Return all other cases of dirtyflush: processors, folio size, memory, call and order."""
+    every = itertools.product(
+        (2, 4, 8), ("4K", "64K"), ("", "-shmem"), ("", "-reclaim"), ("", "-four", "-shuffled")
+    )
+    names = (f"{cpus}x{''.join(words)}" for cpus, *words in every)
+    return tuple(name for name in names if name not in WRITTEN)
+
+
 BENCHES = (
     Bench(
         "lazyfree",
         "MADV_PAGEOUT of 128 MiB of MADV_FREE'd folios, by folio size",
-        ("4K", "64K", "1024K"),
+        ("4K", "64K", "1024K", "4K-shuffled"),
         "allocating and clearing the pages, MADV_FREE itself",
         sized=True,
         seconds=1,
     ),
     Bench(
         "filemap",
-        "reclaim of a mapped file on XFS in large folios",
-        ("pageout", "reclaim"),
+        "reclaim of a mapped file on XFS in large folios, and in single pages",
+        ("pageout", "single", "reclaim", "reclaim-4K"),
         "reading the file, faulting its pages in",
         memory="4G",
         disk="2G",
@@ -83,6 +109,18 @@ BENCHES = (
         "allocating and filling the pages, swapping them in again",
         sized=True,
         seconds=2,
+    ),
+    Bench(
+        "dirtyflush",
+        "reclaim of 32 MiB of written pages while threads of the process run on 2, 4 or 8 of "
+        "8 processors: flush IPIs a page; instructions are those of all processors",
+        WRITTEN,
+        "faulting the pages in, swapping them in again",
+        further=written_cases(),
+        sized=True,
+        seconds=4,
+        cpus=8,
+        guests=2,
     ),
     Bench(
         "pageout_rate",
@@ -201,18 +239,25 @@ def listing() -> str:
 def described(bench: Bench) -> str:
     """Return a bench's summary and its cases."""
     indent = " " * 15
-    cases = textwrap.fill(
-        " ".join(bench.cases), 80, initial_indent=indent, subsequent_indent=indent,
-        break_on_hyphens=False,
-    )  # fmt: skip
-    only = f"\n{indent}only when named: needs {' '.join(bench.packages)}" if bench.packages else ""
-    return f"  {bench.name:12} {bench.summary}\n{cases}{only}"
+    said = [" ".join(bench.cases)]
+    if bench.further:
+        said.append(f"with --full or named: {' '.join(bench.further)}")
+    if bench.packages:
+        said.append(f"only when named: needs {' '.join(bench.packages)}")
+    lines = (
+        textwrap.fill(
+            text, 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+        for text in said
+    )
+    return "\n".join((f"  {bench.name:12} {bench.summary}", *lines))
 
 
-def choose(names: list[str]) -> list[Choice]:
+def choose(names: list[str], full: bool = False) -> list[Choice]:
     """Return the choices that NAME and NAME:CASE arguments mean, in the table's order.
 
-    Without arguments these are all benches that need no additional packages.
+    Without arguments these are all benches that need no additional packages. A bench's further
+    cases are chosen by their names, or by full.
     """
     wanted: dict[str, list[str]] = {}
     known = {bench.name: bench for bench in BENCHES}
@@ -221,13 +266,14 @@ def choose(names: list[str]) -> list[Choice]:
         if head not in known:
             raise UsageError(f"there is no bench {head!r}; the benches are: {', '.join(known)}")
         bench = known[head]
-        if case and case not in bench.cases:
+        if case and case not in bench.known:
             raise UsageError(
-                f"bench {head} has no case {case!r}; its cases are: {', '.join(bench.cases)}"
+                f"bench {head} has no case {case!r}; its cases are: {', '.join(bench.known)}"
             )
-        wanted.setdefault(head, []).extend([case] if case else bench.cases)
+        usual = bench.known if full else bench.cases
+        wanted.setdefault(head, []).extend([case] if case else usual)
     return [
-        Choice(bench, tuple(case for case in bench.cases if case in wanted[bench.name]))
+        Choice(bench, tuple(case for case in bench.known if case in wanted[bench.name]))
         for bench in BENCHES
         if bench.name in wanted
     ]

@@ -297,7 +297,7 @@ def place(bench: str, case: str) -> tuple[int, str, int, str]:
     usual, _, unusual = case.partition(" ")
     if bench not in names:
         return (len(names), unusual, 0, bench)
-    cases = BENCHES[names.index(bench)].cases
+    cases = BENCHES[names.index(bench)].known
     index = cases.index(usual) if usual in cases else len(cases)
     return (names.index(bench), unusual, index, "")
 

@@ -175,7 +175,8 @@ def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count"
     """Return the guest's machine; the plugin writes its counts in home."""
     built, target = guest.built, guest.built.target
     return vm.Machine(
-        built, request.cpus, f"{machine_mib(request, guest)}M", f"{disk_mib(request, guest)}M",
+        built, max(request.cpus, guest.bench.cpus),
+        f"{machine_mib(request, guest)}M", f"{disk_mib(request, guest)}M",
         boot=" ".join(filter(None, (BOOT, guest.bench.boot, request.boot))),
         timeout=request.timeout,
         cpu=processor(guest.bench, target),
