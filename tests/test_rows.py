@@ -12,7 +12,7 @@ from swathe import __main__
 from swathe.base import paths
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import bench
-from swathe.guest import sections, vm
+from swathe.guest import sections, session, settings, vm
 from swathe.kernel import arch, build, compiler
 from swathe.measure import benches, instructions, plugin, rows
 
@@ -169,6 +169,49 @@ def test_a_bench_boots_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> No
         *[f"{instructions.BOOT} unmap=1"] * 2,
         *[f"{instructions.BOOT} numa=fake=2 unmap=1"] * 2,
     ]
+
+
+def test_a_bench_has_the_processors_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin, "option", lambda *_: ())
+    for words, cpus in ((["dirtyflush:4x4K"], 8), (["dirtyflush:4x4K", "--cpus", "9"], 9),
+                        (["zap:4K"], 1)):  # fmt: skip
+        request, (_, guest) = planned(words)
+        assert instructions.machine(request, guest, Path()).cpus == cpus
+
+
+def test_further_cases_run_when_they_are_named_or_with_full() -> None:
+    (usual,) = benches.choose(["dirtyflush"])
+    (full,) = benches.choose(["dirtyflush"], full=True)
+    (named,) = benches.choose(["dirtyflush:8x64K-shmem-reclaim-four"])
+    assert usual.cases == benches.WRITTEN
+    assert (len(full.cases), len(set(full.cases))) == (72, 72)
+    assert named.cases == ("8x64K-shmem-reclaim-four",)
+    assert set(usual.cases) | set(named.cases) < set(full.cases)
+    assert "with --full or named: 2x4K 2x4K-four" in benches.listing()
+
+
+@pytest.mark.parametrize(
+    ("words", "variant", "line"),
+    [
+        (["lazyfree"], "", None),
+        (["lazyfree", "--lru-gen", "0"], "mglru", "echo 0"),
+        (["lazyfree", "--lru-gen", "7"], "mglru", "echo 7"),
+        (["lazyfree", "--lru-gen", "7", "--flavor", "distro"], "", "echo 7"),
+    ],
+)
+def test_the_lru_is_chosen_before_the_first_program(
+    words: list[str], variant: str, line: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "programs", lambda *_, **__: {"lazyfree": Path("x")})
+    request, (_, guest) = planned(words)
+    assert request.kernel.variant == variant
+    lines = instructions.guest_job(request, guest).texts[session.SCRIPT].splitlines()
+    chosen = [one for one in lines if one.startswith("echo") and settings.LRU in one]
+    assert chosen == ([f"{line} >{settings.LRU} || exit 9"] if line else [])
+    if line:
+        assert lines.index(chosen[0]) < next(
+            number for number, one in enumerate(lines) if one.startswith("report ")
+        )
 
 
 def test_memory_disk_and_swap_follow_the_size() -> None:

@@ -52,12 +52,29 @@ def add_variant_argument(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+LRU_VARIANT = "mglru"
+
+
+def add_lru_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--lru-gen", default="", choices=("0", "7"), metavar="MODE",
+        help="kernel with both LRUs, and what to write to lru_gen/enabled in it: 0 (classic LRU) "
+        "or 7 (multi-gen LRU)",
+    )  # fmt: skip
+
+
+def variant_of(args: argparse.Namespace) -> str:
+    """Return the kernel's variant; the flavor bench has the multi-gen LRU in one only."""
+    if getattr(args, "lru_gen", "") and args.flavor == "bench":
+        return LRU_VARIANT
+    return str(getattr(args, "variant", ""))
+
+
 def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> build.KernelRequest:
     wanted = args.pristine if pristine is None else pristine
     config.require_arch(args.flavor, args.arch)
-    variant = getattr(args, "variant", "")
     return build.KernelRequest(
-        args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant
+        args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant_of(args)
     )
 
 

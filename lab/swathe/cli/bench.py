@@ -14,6 +14,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench --kernel 7.3               Linux 7.3, stock and swathe, with goals of its own
     ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes
     ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
+    ./swathe bench lazyfree --lru-gen 7       with the multi-gen LRU (0: the same kernel, without)
     ./swathe bench --json out.json            write the figures as JSON, too
 """
 
@@ -81,6 +82,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
+    arguments.add_lru_argument(parser)
     parser.epilog = f"benches and their cases:\n{benches.listing()}\n\n{parser.epilog}"
 
 
@@ -92,6 +94,7 @@ def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
     return instructions.BenchRequest(
         arguments.request_from(args, pristine=False), tuple(choices), args.full,
         arguments.against(args), args.repeat, args.cpus, timeout, args.boot, args.json, args.jobs,
+        args.lru_gen,
     )  # fmt: skip
 
 

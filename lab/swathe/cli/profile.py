@@ -61,6 +61,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
 
+    arguments.add_lru_argument(parser)
 
 def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
     if ":" in args.name:
@@ -72,8 +73,9 @@ def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
     choice = benches.choose([name])[0]
     wanted = arguments.request_from(args, pristine=False)
     return functions.ProfileRequest(
-        wanted, choice.bench, choice.cases[0], arguments.against(args), args.top, args.timeout
-    )
+        wanted, choice.bench, choice.cases[0], arguments.against(args), args.top, args.timeout,
+        args.lru_gen,
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:

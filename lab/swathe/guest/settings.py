@@ -28,6 +28,11 @@ LINES = (
 CHOSEN = re.compile(r"[\[(](\w+)[\])]")
 
 
+def choose_lru(mode: str) -> list[str]:
+    """Return the line of a guest's script that chooses between the two LRUs."""
+    return [f"echo {mode} >{LRU} || exit 9"] if mode else []
+
+
 def others(sections: Iterable[Section]) -> list[Section]:
     """The reports of programs."""
     return [section for section in sections if section.words != WORDS]

@@ -13,6 +13,7 @@ USUAL = {
     "--boot": "",
     "--kernel": "6.12",
     "--source": "",
+    "--lru-gen": "",
     "--repeat": "3",
     "--timeout": "",
     "--against": "",
@@ -20,7 +21,7 @@ USUAL = {
 }
 # Those that make other figures. A further kernel, more repeats and more patience do not. The
 # kernel itself has columns of its own.
-CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source")
+CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source", "--lru-gen")
 PATHS = ("--json", "--source")
 
 Option = tuple[str, ...]

@@ -26,6 +26,7 @@ class ProfileRequest:
     against: str | None
     top: int
     timeout: float
+    lru_gen: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ def measure_in(
 ) -> list[ProfiledRun]:
     """Boot once: one warm-up run, then one measured run of each config."""
     guest = instructions.Guest(request.bench, (request.case,), tuple(configs), built)
-    wanted = instructions.BenchRequest(request.kernel, timeout=request.timeout)
+    wanted = instructions.BenchRequest(
+        request.kernel, timeout=request.timeout, lru_gen=request.lru_gen
+    )
     with scratch("profile") as home:
         machine = instructions.machine(wanted, guest, home, "calls")
         job = instructions.guest_job(wanted, guest)
@@ -135,15 +138,17 @@ def as_json(profile: ProfiledRun) -> dict[str, object]:
     }
 
 
-def newer(kernel: build.KernelRequest) -> Iterator[str]:
-    """Yield what keeps a newer kernel's profile beside the LTS kernel's."""
-    if kernel.kernel != columns.LTS.series:
-        yield kernel.kernel
+def newer(request: ProfileRequest) -> Iterator[str]:
+    """Yield what keeps a newer kernel's and another LRU's profile beside the usual one."""
+    if request.kernel.kernel != columns.LTS.series:
+        yield request.kernel.kernel
+    if request.lru_gen:
+        yield f"lru-gen-{request.lru_gen}"
 
 
 def save(request: ProfileRequest, result: ProfileResult) -> Iterator[Path]:
     """Write folded stacks for flame graphs, and all counts as JSON; yield the paths."""
-    name = "-".join((request.bench.name, request.case, *newer(request.kernel)))
+    name = "-".join((request.bench.name, request.case, *newer(request)))
     for profile in result.profiles:
         path = results.HERE / f"{name}-{profile.config}.folded"
         write_atomically(path, profile.region.folded().encode())

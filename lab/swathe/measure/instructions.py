@@ -38,6 +38,7 @@ class BenchRequest:
     boot: str = ""
     json: Path | None = None
     jobs: int = 1
+    lru_gen: str = ""  # what to write to lru_gen/enabled; nothing if empty
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,8 @@ def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
     lines = guest_lines(name, guest.cases, guest.configs, request.repeats, request.full)
     files = {f"/bin/{name}": program, **allocators.files(name, target)}
     swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
-    return session.job([*settings.LINES, *lines], files, swap=max(initramfs.Job.swap, swap))
+    lines = [*settings.choose_lru(request.lru_gen), *settings.LINES, *lines]
+    return session.job(lines, files, swap=max(initramfs.Job.swap, swap))
 
 
 def guest_lines(
