@@ -14,7 +14,7 @@ from swathe.guest import vm
 from swathe.guest.environment import Environment
 from swathe.guest.sections import Section
 from swathe.kernel import compiler
-from swathe.measure import calltree, functions, plugin, rows
+from swathe.measure import calltree, functions, parts, plugin, rows
 from swathe.measure.calltree import Counts, Region
 
 (CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END, REPORT, CR3, REMOTE, WRMSR) = (
@@ -144,6 +144,44 @@ def test_functions_and_subtotals() -> None:
 def test_a_root_under_another_name(root: str) -> None:
     region = Region({("[user]",): Counts(0, 1), ("[user]", root, "flush"): Counts(0, 2)})
     assert region.unmap_path().instructions == 2
+
+
+REFERENCES = ("folio_referenced", "rmap_walk_anon", "folio_referenced_one")
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (("try_to_unmap", "rmap_walk_anon", "down_read"), "walk"),
+        (("stock_try_to_unmap", "rmap_walk_anon.part.0", "try_to_unmap_one"), "clear"),
+        (("try_to_unmap", "evict_from_vma", "unmap_run_length"), "look"),
+        (("try_to_unmap", "evict_from_vma", "unmap_lazyfree_leave"), "clear"),
+        (("evict_from_vma", "flush_tlb_mm_range", "flush_tlb_func", "helper"), "flush"),
+        (("evict_from_vma", "folio_remove_rmap_ptes", "__lruvec_stat_mod_folio"), "rmap"),
+        (("shrink_folio_list", "free_unref_folios", "free_one_page"), "free"),
+        (REFERENCES, "look"),
+        ((*REFERENCES, "page_vma_mapped_walk"), "look"),
+        ((*REFERENCES, "ptep_clear_flush_young"), "flush"),
+        (("shrink_folio_list", "swap_writepage", "free_unref_folios"), "writing"),
+        (("shrink_folio_list", "add_to_swap"), "everything else"),
+    ],
+)
+def test_the_part_of_a_call_path(path: tuple[str, ...], part: str) -> None:
+    assert parts.part_of(("[user]", "madvise", *path)) == part
+
+
+def test_parts_add_up() -> None:
+    (region,) = calltree.parse(LINES)
+    found = parts.counts(region)
+    assert sum(found.values(), Counts()) == region.total()
+    assert found["walk"].instructions == 50
+    assert parts.seen([found]) == ["walk", "everything else"]
+
+
+def test_no_function_is_in_two_parts() -> None:
+    names = [name for text in parts.MEMBERS.values() for name in text.split()]
+    assert len(names) == len(set(names))
+    assert set(parts.NAMES) == {*parts.MEMBERS, parts.WRITING, parts.ELSE}
 
 
 def test_an_unfinished_region_does_not_count() -> None:

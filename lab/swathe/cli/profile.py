@@ -33,6 +33,7 @@ from swathe.measure import (
     functions,
     goals,
 )
+from swathe.measure import parts as unmapping
 from swathe.measure.calltree import Counts, Region
 
 KINDS = ("instructions", "atomics", "flushes_one", "flushes_all")
@@ -60,8 +61,8 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
-
     arguments.add_lru_argument(parser)
+
 
 def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
     if ":" in args.name:
@@ -163,6 +164,24 @@ def subtotals_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
     return table.make("", ("per page", "with callees", *heads), rows)
 
 
+def parts_table(profiles: Sequence[functions.ProfiledRun]) -> Table:
+    """Walking, looking, clearing, flushing, rmap and freeing: what each takes."""
+    found = [unmapping.counts(profile.region) for profile in profiles]
+    configs = [profile.config for profile in profiles]
+    rows = [
+        [
+            part,
+            *cells(profiles, [one[part] for one in found], "instructions"),
+            change(profiles, [one[part] for one in found]),
+            *cells(profiles, [one[part] for one in found], "atomics"),
+            unmapping.ABOUT.get(part, ""),
+        ]
+        for part in unmapping.seen(found)
+    ]
+    heads = [*configs, "change", *(f"{config}\nlocked" for config in configs)]
+    return table.make("", ("part, per page", *map(Column, heads), ""), rows)
+
+
 def shares(profile: functions.ProfiledRun) -> Iterator[str]:
     """The unmap path as perf prints it: percent of all instructions, callees included."""
     total = profile.region.total().instructions
@@ -175,7 +194,8 @@ def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> 
     profiles = result.profiles
     ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
     wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
-    for found in (functions_table(request, profiles), subtotals_table(profiles)):
+    shown = (functions_table(request, profiles), parts_table(profiles), subtotals_table(profiles))
+    for found in shown:
         wide.print(table.terminal(found, padding=0))
     if request.bench.own_time:
         for text in (text for profile in profiles for text in shares(profile)):

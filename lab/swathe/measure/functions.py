@@ -10,7 +10,7 @@ from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import scratch, write_atomically
 from swathe.guest import environment, sections, session, settings
 from swathe.kernel import build
-from swathe.measure import benches, calltree, columns, instructions, plugin, rows
+from swathe.measure import benches, calltree, columns, instructions, parts, plugin, rows
 from swathe.measure.calltree import Region
 
 CONFIGS = ("stock", "swathe")
@@ -134,6 +134,7 @@ def as_json(profile: ProfiledRun) -> dict[str, object]:
         "unmap_path": asdict(region.unmap_path()),
         "writing": asdict(region.writing()),
         "total": asdict(region.total()),
+        "parts": {name: asdict(each) for name, each in parts.counts(region).items()},
         "tree": list(tree(region)),
     }
 
