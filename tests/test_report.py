@@ -38,7 +38,7 @@ from swathe.reporting import (
     threads,
     write,
 )
-from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Text
+from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Plots, Text
 
 DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
@@ -539,7 +539,8 @@ def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: 
     more = replace(recorded, rows=(*recorded.rows, extra))
     document = write.build(more, "Recorded.")
     assert [section.key for section in document.sections] == [
-        "summary", "s0", "s1", "s2", "s3", "s4", "others", "environment", "reading", "excluded",
+        "summary", "single-pages", "s0", "s1", "s2", "s3", "s4", "others",
+        "environment", "reading", "excluded",
     ]  # fmt: skip
     text = markdown.render(document)
     for bench in more.benches():
@@ -547,6 +548,35 @@ def test_every_bench_and_every_row_of_the_data_appears(recorded: Figures, site: 
     for one in more.rows:
         assert compare.number(one.value) in text or f"{one.value / 1e6:,.2f}" in text, one
     assert "others" not in [s.key for s in write.build(recorded, "").sections]
+
+
+def test_single_pages_of_both_kernels_are_in_one_chart() -> None:
+    pages = row("stock", 8e6, "64K")
+    of_others = [
+        replace(row(config, value, case), bench=bench)
+        for bench, case in (("filemap", "single"), ("filemap", "pageout"))
+        for config, value in (("stock", 12e6), ("swathe", 9e6))
+    ]
+    newer, lts = BOTH
+    found = figures.merge([newer, replace(lts, rows=(*lts.rows, pages, *of_others))])
+    (chapter,) = (one for one in write.build(found, "").sections if one.key == "single-pages")
+    (pair,) = (block for block in chapter.blocks if isinstance(block, Pair))
+    (shown,) = pair.right
+    assert isinstance(shown, Plots)
+    (plot,) = shown.plots
+    assert isinstance(plot.drawing, Bars)
+    assert {group.name: [bar.config for bar in group.bars] for group in plot.drawing.groups} == {
+        "filemap single": ["stock", "swathe"],
+        "zap 4 KiB": ["stock", "swathe", "7.3", "swathe 7.3"],
+    }
+    assert [bar.label for bar in plot.drawing.groups[1].bars] == [
+        "64.00", "60.00", "70.00", "56.00",
+    ]  # fmt: skip
+
+
+def test_without_single_pages_there_is_no_chapter_on_them() -> None:
+    found = figures.merge([run("2026-01-01", row("stock", 2, "64K"), row("swathe", 1, "64K"))])
+    assert "single-pages" not in [one.key for one in write.build(found, "").sections]
 
 
 def test_the_threads_are_quoted_beside_ours(site: Path) -> None:

@@ -33,6 +33,14 @@ def overview(found: Sequence[Line]) -> Plot | None:
     return bars_of("overview", title, "Bars, the goals marked.", lines)
 
 
+def single_pages(found: Sequence[Line]) -> Plot | None:
+    """Rows of several benches, all in millions of instructions."""
+    lines = [(line, compare.MILLION) for line in found]
+    title = f"Single pages, relative to {columns.title(whole(found))}"
+    text = "Bars labelled in millions of instructions, the goals marked."
+    return bars_of("single-pages", title, text, lines)
+
+
 def whole(found: Sequence[Line]) -> str:
     """The column that is 1: stock of the LTS kernel, if that was measured."""
     there = (kernel.stock for kernel in KERNELS if any(line.value(kernel.stock) for line in found))

@@ -10,7 +10,7 @@ from swathe.measure.columns import KERNELS, LTS, NEWER
 from swathe.measure.compare import Line
 from swathe.measure.figures import BUT_WRITING, Figures, Profile
 from swathe.measure.goals import KernelGoals
-from swathe.reporting import charts, origins, summary, tables, threads
+from swathe.reporting import charts, origins, singles, summary, tables, threads
 from swathe.reporting.blocks import (
     Beside,
     Block,
@@ -55,8 +55,10 @@ def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Do
     of = [goals.get(kernel.series, KernelGoals()).goals for kernel in (LTS, NEWER)]
     rows = [*figures.rows, *(row for one in figures.profiles for row in one.but_writing())]
     material = Material(figures, tuple(compare.lines(rows, *of)), goals)
+    single = singles.chapter(material)
     sections = [
         summary.chapter(material),
+        *([single] if single else []),
         *(thread(material, each) for each in threads.load().thread),
     ]
     if rest := unthreaded(material):
