@@ -47,6 +47,8 @@ DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
 #endif
 
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
+int stock_folio_referenced(struct folio *folio, int is_locked,
+			   struct mem_cgroup *memcg, unsigned long *vm_flags);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
@@ -68,6 +70,7 @@ extern struct zap_details unmap_zap_dontneed;
 #else
 #define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
+#define stock_folio_referenced	folio_referenced
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0

@@ -99,6 +99,12 @@
  *    while the lock of their lruvec is held: who takes it reads exact sizes.
  *    lru_debt_settle() and lru_debt_lock() in freeing.c assert that nothing is owed when the
  *    lock is dropped.  Tested by freeing.
+ * 12. References.  Reclaim learns from the accessed bits of a run what it would
+ *     learn entry by entry: stock's functions age each young entry, in the order
+ *     of the addresses.  Old entries, for which those functions do nothing, are
+ *     skipped; unless the mm has MMU notifiers, which are asked page by page.
+ *     reference_assert_run() asserts the run's bounds.  Tested by KUnit and by
+ *     reference.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -205,6 +211,8 @@ enum unmap_stat_item {
 	UNMAP_STAT_TABLES_NOTICED,
 	UNMAP_STAT_TABLES_FREED,
 	UNMAP_STAT_TABLES_KEPT,
+	UNMAP_STAT_AGED_RUNS,
+	UNMAP_STAT_AGED_ENTRIES,
 	NR_UNMAP_STATS,
 };
 

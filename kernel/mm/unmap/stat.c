@@ -22,6 +22,8 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_TABLES_NOTICED]	= "tables_noticed",
 	[UNMAP_STAT_TABLES_FREED]	= "tables_freed",
 	[UNMAP_STAT_TABLES_KEPT]	= "tables_kept",
+	[UNMAP_STAT_AGED_RUNS]		= "aged_runs",
+	[UNMAP_STAT_AGED_ENTRIES]	= "aged_entries",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

@@ -36,7 +36,7 @@ class OverlayPart:
 PARTS = (
     OverlayPart(
         "evict",
-        ("mm/unmap/evict*", "mm/unmap/swap_refs.c"),
+        ("mm/unmap/evict*", "mm/unmap/reference*", "mm/unmap/swap_refs.c"),
         "mm/unmap: evict folios in runs",
         "Reclaim takes a folio from a process a run of entries at a time: one TLB invalidation, "
         "one rmap update and one reference update for all of them.",
