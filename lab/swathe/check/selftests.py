@@ -33,6 +33,7 @@ LONG = {
     "kept": 100, "pressure": 95, "readers": 70, "ends": 60, "memx": 50, "lazyfree": 45,
     "trace": 90, "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
     "freeing": 40,
+    "reference": 120,
 }  # fmt: skip
 SHORT = 20
 # The variant without KASAN, so that it can boot with five-level page tables.
