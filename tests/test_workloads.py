@@ -2,6 +2,7 @@
 """What the measured programs share, as far as a host can show it."""
 
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,36 @@ def test_the_clock_starts_when_all_threads_have_prepared(tmp_path: Path) -> None
     parts = [LIBRARY / f"{name}.c" for name in ("workers", "request")]
     program = compiler.compile_program([source, *parts], ["-pthread", f"-I{LIBRARY}"])
     assert run(program) == (0, "3 0\n3 3\n")
+
+
+ORDER = """\
+#include <stdio.h>
+#include "workload.h"
+
+int main(void)
+{
+	for (int shuffled = 0; shuffled < 2; shuffled++) {
+		unsigned int *order = make_order(100, shuffled);
+
+		for (int i = 0; i < 100; i++)
+			printf("%u ", order[i]);
+		puts("");
+	}
+	quotient_metric("flush_ipis", 1, 24, "a_page");
+	return 0;
+}
+"""
+
+
+def test_an_order_without_neighbours_is_the_same_in_each_run(tmp_path: Path) -> None:
+    source = tmp_path / "order.c"
+    source.write_text(ORDER)
+    parts = [LIBRARY / f"{name}.c" for name in ("shuffle", "report", "request")]
+    program = compiler.compile_program([source, *parts], [f"-I{LIBRARY}"])
+    status, output = run(program)
+    plain, shuffled, share = output.splitlines()
+    numbers = [int(word) for word in shuffled.split()]
+    assert (status, share) == (0, "= flush_ipis 0.042 a_page")
+    assert [int(word) for word in plain.split()] == sorted(numbers) == list(range(100))
+    assert sum(abs(one - other) == 1 for one, other in pairwise(numbers)) < 10
+    assert run(program) == (status, output)

@@ -136,7 +136,7 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:
-    """Whether the goals were set for this build of the kernel and these sizes."""
+    """Whether the goals were set for this build of the kernel, with either LRU, and these sizes."""
     usual = not request.full and request.cpus == 1 and not request.boot
     return goals.are_for(request.kernel) and usual
 
