@@ -2,10 +2,11 @@
 @@
 typedef pte_t;
 identifier table, i;
+expression E;
 @@
 table_proven_empty(pte_t *table)
 {
-  unsigned int i = table_any_used(table);
+  unsigned int i = E;
 + if (unmap_mutated(TABLE_FULL))
 +	return pte_none(ptep_get(table + unmap_table_watched(table)));
   ...

@@ -30,6 +30,8 @@
  *   LATE_PMD_LOCK	collapse of files takes the PMD lock when it has cleared the entries (stock)
  *   NO_PMD_REREAD	GUP-fast re-reads the entry, but not the PMD
  *   WRONG_ORDER	free takes the PTE lock first when it came by madvise
+ *   PMD_WAIT		the same, and it waits for the PMD lock where it should try for it
+ *   DROPPED_PASS	a pass that has dropped the PTE lock halfway is taken for a look at everything
  */
 
 #ifdef SECOND_LOOK
@@ -379,15 +381,12 @@ inline clear(slot, index, vma, table, cleared)
 	}
 }
 
-/*
- * unmap_zap_pmd_range(): clear what is this VMA's in the slot, and notice whether nothing is
- * left.  Others' memory, by the rmap lock: only a table in which something was cleared counts.
- */
-inline zap(slot, vma, by_rmap, table, noticed)
+/* pte_offset_map_lock(); no table: it is gone, or was never there. */
+inline begin_pass(slot, table)
 {
 	map(slot, table);
 	if
-	:: !is_table(table) -> unmap()
+	:: !is_table(table) -> unmap(); table = NONE
 	:: else ->
 		d_step {
 			!pte_lock[table] ->
@@ -397,21 +396,98 @@ inline zap(slot, vma, by_rmap, table, noticed)
 			:: else -> pte_lock[table] = 1
 			fi
 		}
-		if
-		:: table == NONE
-		:: else ->
-			clear(slot, 0, vma, table, cleared);
-			clear(slot, 1, vma, table, cleared);
-			d_step {
-				noticed = empty(table) && may_note(by_rmap, cleared);
-				cleared = 0;
-				touch(table);
-				pte_lock[table] = 0;
-				leave_rcu()
-			}
-		fi
-	fi;
+	fi
+}
+
+inline end_pass(table)
+{
+	touch(table);
+	pte_lock[table] = 0;
+	leave_rcu();
 	table = NONE
+}
+
+/*
+ * unmap_table_give_back() does not wait for the PMD lock, because it has the PTE lock.  From
+ * there to the PMD nothing is to be seen.
+ */
+#ifdef PMD_WAIT
+#define pmd_lock_free true
+#define unhook_held(slot) lock(pmd_lock); pmd[slot] = NONE
+#else
+#define pmd_lock_free !pmd_lock
+#define unhook_held(slot) skip
+#endif
+
+/*
+ * Notice whether nothing is left: by a look, unless the pass has seen everything.  Others'
+ * memory, by the rmap lock: only a table in which something was cleared counts.  With the mmap
+ * lock, and if it is the only table, it is given back at once, or it is noted.
+ */
+inline notice(slot, by_rmap, table, noticed, only)
+{
+	d_step {
+		noticed = noticed || ((all_seen || empty(table)) && may_note(by_rmap, cleared));
+		cleared = 0;
+		all_seen = 0;
+		if
+		:: noticed && only && !by_rmap && pmd_lock_free ->
+			noticed = 0;
+			assert(pmd[slot] == table);
+#ifndef PMD_WAIT
+			pmd_lock = 1;
+			pmd[slot] = NONE
+#endif
+		:: else -> end_pass(table)
+		fi
+	}
+	if
+	:: table == NONE
+	:: else ->
+		unhook_held(slot);
+#ifdef LATE_FLUSH
+		pmd_lock = 0;
+		flush_slot(slot == watched_slot);
+#else
+		flush_slot(slot == watched_slot);
+		pmd_lock = 0;
+#endif
+		d_step { touch(table); pte_lock[table] = 0; leave_rcu() }
+		call_rcu(table)
+	fi
+}
+
+#ifdef DROPPED_PASS
+#define still_seen(all_seen) all_seen
+#else
+#define still_seen(all_seen) false
+#endif
+
+/*
+ * unmap_zap_pmd_range(): clear what is this VMA's in the slot.  A pass sees all entries if all
+ * are this VMA's, unless it drops the table's lock halfway and begins again.
+ */
+inline zap(slot, vma, by_rmap, table, noticed, only)
+{
+	begin_pass(slot, table);
+	if
+	:: table == NONE
+	:: else ->
+		all_seen = !shared && !by_rmap;
+		clear(slot, 0, vma, table, cleared);
+		if
+		:: true
+		:: all_seen ->
+			d_step { end_pass(table); all_seen = still_seen(all_seen) }
+			begin_pass(slot, table)
+		fi;
+		if
+		:: table == NONE -> all_seen = 0
+		:: else ->
+			clear(slot, 1, vma, table, cleared);
+			notice(slot, by_rmap, table, noticed, only)
+		fi
+	fi
 }
 
 #ifdef NO_SCAN
@@ -463,7 +539,7 @@ inline unlock_both(by_rmap)
  */
 proctype do_free()
 {
-	bit vma, both, by_rmap, cleared, was_empty[2];
+	bit vma, both, by_rmap, cleared, all_seen, was_empty[2];
 	byte dead[2];
 
 	atomic { choose(vma); choose(by_rmap); both = shared }
@@ -472,11 +548,11 @@ again:	if
 	:: else -> read_lock(mmap_readers, mmap_writer)
 	fi;
 	if
-	:: both || vma == 0 -> zap(0, vma, by_rmap, dead[0], was_empty[0])
+	:: both || vma == 0 -> zap(0, vma, by_rmap, dead[0], was_empty[0], !both)
 	:: else
 	fi;
 	if
-	:: both || vma == 1 -> zap(1, vma, by_rmap, dead[1], was_empty[1])
+	:: both || vma == 1 -> zap(1, vma, by_rmap, dead[1], was_empty[1], !was_empty[0])
 	:: else
 	fi;
 	if

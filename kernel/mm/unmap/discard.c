@@ -235,7 +235,11 @@ static void discard_settle_accounts(struct discard *d)
 	unmap_count(UNMAP_STAT_DISCARD_ENTRIES, d->entries);
 }
 
-/* This pass covered the whole table, and each entry was none or is none now. */
+/*
+ * This pass covered the whole table, and each entry was none or is none now.  @addr is where it
+ * began when it took the table's lock: a pass that has begun again further on has not seen the
+ * entries before that under this lock (law 7).
+ */
 static __always_inline bool discard_emptied_all(const struct discard *d, unsigned long addr)
 {
 	return d->addr - addr == PMD_SIZE && !d->remains;
@@ -250,13 +254,19 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 		     spinlock_t *ptl)
 {
 	pte_t *table = unmap_table_of(start);
+	bool all;
 
 	if (!d->tables)
 		return TABLE_STAYS;
-	if (discard_emptied_all(d, addr))
-		unmap_table_noticed(table);
-	else if (!unmap_table_emptied(table))
+	all = discard_emptied_all(d, addr);
+	if (!all && !unmap_table_emptied(table))
 		return TABLE_STAYS;
+	if (discard_is_last(d) && discard_give_back(d, pmd, table, addr, ptl)) {
+		unmap_count(UNMAP_STAT_TABLES_NOTICED, all);
+		return TABLE_FLUSHED;
+	}
+	if (all)
+		unmap_table_noticed(table);
 	if (discard_is_for_gather(d, addr))
 		return unmap_table_try_unhook(d->tlb->mm, pmd, table, ptl) ?
 		       TABLE_UNHOOKED : TABLE_EMPTIED;
@@ -264,7 +274,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	return TABLE_STAYS;
 }
 
-/* Hand the page table to the mmu_gather.  No page-table lock is held. */
+/* Free the page table, or hand it to the mmu_gather.  No page-table lock is held. */
 static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, pte_t *start,
 						 unsigned long addr, enum discard_table state)
 {
@@ -272,6 +282,10 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
 
 	if (state == TABLE_STAYS)
 		return;
+	if (state == TABLE_FLUSHED) {
+		unmap_table_free(d->tables, table, addr);
+		return;
+	}
 	if (state == TABLE_EMPTIED)
 		table = unmap_table_unhook(d->vma, pmd);
 	if (table)
@@ -283,8 +297,8 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
  * @d: set up for the stretch by discard_begin()
  * @pmd: the caller has seen a page table in it
  *
- * Takes and drops the page-table lock; for a table that goes to the mmu_gather, also the
- * PMD lock.
+ * Takes and drops the page-table lock; for a table that is unhooked here, also the PMD lock,
+ * for which it only tries.
  *
  * Return: the address where it stopped.  That is before the end of the stretch if
  * the mmu_gather was full, the task should be rescheduled, or the page table has

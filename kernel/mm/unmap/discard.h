@@ -54,6 +54,7 @@ enum discard_table {
 	TABLE_STAYS,		/* nothing: it stays, or was noted */
 	TABLE_EMPTIED,		/* if it is empty still, unhook it for the mmu_gather */
 	TABLE_UNHOOKED,		/* hand it to the mmu_gather */
+	TABLE_FLUSHED,		/* it was unhooked and flushed: free it */
 };
 
 /**
@@ -64,6 +65,7 @@ enum discard_table {
  * @wanted: which empty page tables to give back
  * @tables: the batch in which to note them; NULL: do not note any
  * @start: the first address that the caller discards, perhaps in an earlier table
+ * @limit: the end of all that the caller discards, perhaps in a later table
  * @ptep: the current entry
  * @addr: its user address
  * @end: where to stop, in the same table; moved back when the mmu_gather is full
@@ -81,7 +83,7 @@ struct discard {
 	struct zap_details *details;
 	enum discard_wanted wanted;
 	struct table_batch *tables;
-	unsigned long start;
+	unsigned long start, limit;
 	pte_t *ptep;
 	unsigned long addr, end;
 	struct rmap_debt debt;
@@ -112,6 +114,15 @@ static inline bool discard_takes_all(const struct discard *d, unsigned long addr
 {
 	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
 	       discard_zap_flag(d->details, UNMAP_ZAP_MADVISE);
+}
+
+/*
+ * Whether a flush for the table of this pass serves no other table: it is the last of the call,
+ * and no other was noted.
+ */
+static inline bool discard_is_last(const struct discard *d)
+{
+	return d->addr == d->limit && !d->tables->noted;
 }
 
 /* Whether the page table goes to the mmu_gather if it is empty: see table_gather.c. */
@@ -182,6 +193,8 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd);
 
 /* discard_tables.c */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
+bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
+		       spinlock_t *ptl);
 
 /* discard_nonpresent.c: entries that are not present.  Returns how many it has passed. */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);

@@ -61,29 +61,55 @@ static enum discard_wanted discard_wanted_tables(const struct discard *d)
 	return WANT_CLEARED;
 }
 
+/*
+ * Whether the page table may be noted.  Page tables that have no VMA left after munmap() are
+ * free_pgtables()'s to free, too.  A hole punch or truncation gives back no table in which it
+ * has cleared nothing: a process could otherwise free another's new table again and again,
+ * before that one's fault has filled it.
+ */
+static bool discard_may_note(const struct discard *d, unsigned long addr)
+{
+	unsigned long base = addr & PMD_MASK;
+
+	if (d->wanted == WANT_CLEARED)
+		return d->entries || d->others;
+	return d->wanted != WANT_EDGES ||
+	       find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE);
+}
+
 /**
  * discard_note_table - note an empty page table, to be given back
  * @d: the pass that has just emptied it
  * @pmd: the table's PMD entry
  * @addr: an address the table translates
  *
- * Page tables that have no VMA left after munmap() are free_pgtables()'s to free, too.
- * A hole punch or truncation gives back no table in which it has cleared nothing: a
- * process could otherwise free another's new table again and again, before that one's
- * fault has filled it.  The page-table lock is held, and for munmap() the mmap lock.
+ * The page-table lock is held, and for munmap() the mmap lock.
  */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 {
-	unsigned long base = addr & PMD_MASK;
-
-	if (d->wanted == WANT_CLEARED && !d->entries && !d->others)
-		return;
-	if (d->wanted == WANT_EDGES &&
-	    !find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE))
+	if (!discard_may_note(d, addr))
 		return;
 	unmap_batch_note(d->tables, pmd, addr);
 	if (discard_takes_all(d, addr, d->end))
 		unmap_batch_note_whole(d->tables, addr);
+}
+
+/**
+ * discard_give_back - unhook an empty page table at once, if that can be done
+ * @d: the pass that has just emptied it: see discard_is_last()
+ * @pmd: the table's PMD entry
+ * @table: all of its entries were seen none since its lock was taken
+ * @addr: an address the table translates
+ * @ptl: the table's lock
+ *
+ * Locks as above.  Return: if true, unmap_table_free() is to be called without the lock.
+ */
+bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
+		       spinlock_t *ptl)
+{
+	return discard_may_note(d, addr) &&
+	       unmap_table_give_back(d->tables, pmd, table, addr, ptl,
+				     discard_takes_all(d, addr, d->end));
 }
 
 /*
@@ -183,6 +209,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.vma = vma;
 	d.details = details;
 	d.start = addr;
+	d.limit = end;
 	unmap_batch_begin(&batch, vma, tlb);
 	d.wanted = discard_wanted_tables(&d);
 	batch.mmap_locked = discard_holds_mmap_lock(&d);

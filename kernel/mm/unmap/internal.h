@@ -59,11 +59,13 @@
  *
  * 7. Tables.  A page table is unhooked only with the mmap lock (for reading at
  *    least), the PMD lock and its own lock held, after all of its entries were
- *    seen none under the last two; page-walk caches are flushed before the PMD
- *    lock is dropped; the table is freed after an RCU grace period, and no IPI
- *    broadcast is sent just for it.  See table.c; batch_lock_mmap() and
- *    batch_unhook_one() assert the locks, and discard_tables.c asserts
- *    that a caller holds the lock it says it holds.
+ *    seen none since its own lock was taken; page-walk caches are flushed before
+ *    the PMD lock is dropped; the table is freed after an RCU grace period, and no
+ *    IPI broadcast is sent just for it.  A pass that covers the whole table without
+ *    dropping its lock has seen the entries none that it has cleared.  See table.c;
+ *    batch_lock_mmap(), batch_unhook_one() and unmap_table_give_back() assert the
+ *    locks, discard_tables.c asserts that a caller holds the lock it says it holds,
+ *    and table_unhook() and unmap_table_give_back() that the entries are none.
  *    Exception: a table that one MADV_DONTNEED empties entirely needs no mmap
  *    lock on x86 with PT_RECLAIM (Linux 7.3), because it lies wholly in the
  *    VMA that is locked.  As in stock code, an mmu_gather flushes it, after it

@@ -3,15 +3,31 @@
  * One page table: test whether it is empty, and free it.
  *
  * Law 7.  A table is unhooked with the PMD lock and its own lock held, after all of its
- * entries were seen none with both held.  The TLB, including page-walk caches, is flushed
- * before the PMD lock is dropped, so that no other table and no huge page is installed
- * while a processor may still walk the old table.  The table is freed after a grace
+ * entries were seen none since its own lock was taken.  The TLB, including page-walk caches,
+ * is flushed before the PMD lock is dropped, so that no other table and no huge page is
+ * installed while a processor may still walk the old table.  The table is freed after a grace
  * period: lockless walkers (GUP-fast, pte_offset_map()) are RCU readers, and may read the
  * table and take its lock until then.
  *
+ * What was seen none under the table's own lock stays none until that lock is dropped:
+ *
+ * - All code that fills an entry of a table in a PMD holds that lock.  Tables are filled
+ *   without it only before they are in a PMD (a huge PMD is split).  GUP-fast and other
+ *   lockless walkers do not write.
+ * - Hardware sets accessed and dirty only in entries that are present, and tests that in the
+ *   same atomic access.  Bits that some processors leave in an entry that is none,
+ *   pte_none() ignores.
+ *
+ * Nor does the table leave its PMD meanwhile: those who take it out hold its lock, too
+ * (retract_page_tables(), collapse of files), or the mmap lock for writing, or are
+ * free_pgtables().  The PMD lock keeps away those who install something in a PMD that is
+ * none, until the flush.
+ *
  * The lock order is PMD lock, then page-table lock, as everywhere.  The code that notices
- * an empty table already holds the table's lock.  So it only notes the table; the table is
- * freed after that lock was dropped, and other tasks may have filled it again by then.
+ * an empty table already holds the table's lock.  If the flush would be for this table
+ * alone anyway, it tries for the PMD lock: unmap_table_give_back().  Otherwise it only notes
+ * the table; the table is freed after that lock was dropped, and other tasks may have filled
+ * it again by then.
  *
  * The mmap lock is held, for reading at least, while a table is unhooked.  A task that
  * holds it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
@@ -114,10 +130,24 @@ bool unmap_table_look(pte_t *table)
 	return false;
 }
 
+/*
+ * Whether all entries are none.  Cheaper than a search for the entry that is in use; where the
+ * architecture cannot tell, false.
+ */
+static bool table_all_none(pte_t *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i += 64)
+		if (!unmap_arch_all_none(table + i, 64))
+			return false;
+	return true;
+}
+
 /* The proof that law 7 demands: PMD lock and page-table lock are held. */
 static bool table_proven_empty(pte_t *table)
 {
-	unsigned int i = table_any_used(table);
+	unsigned int i = table_all_none(table) ? PTRS_PER_PTE : table_any_used(table);
 
 	if (i == PTRS_PER_PTE)
 		return true;
@@ -293,7 +323,8 @@ static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
 		tlb_flush_pte_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
 	} else {
 		table_gather_cover(tlb, start);
-		table_gather_cover(tlb, end - PMD_SIZE);
+		if (end - start > PMD_SIZE)
+			table_gather_cover(tlb, end - PMD_SIZE);
 	}
 	tlb->freed_tables = 1;
 	VM_WARN_ON_ONCE(unmap_gather_may_miss(tlb));
@@ -336,20 +367,87 @@ static void table_free_rcu(struct rcu_head *head)
 
 /*
  * One callback frees all tables of the chain.  call_rcu_hurry(), because this much memory
- * should not wait for a lazy grace period (RCU_LAZY).
+ * should not wait for a lazy grace period (RCU_LAZY).  @slot: of unmap_grace_begin()
  */
-static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr)
+static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr,
+			     unsigned int slot)
 {
 	unsigned int i;
 
-	if (!nr)
-		return;
 	for (i = 0; i < nr; i++)
 		mm_dec_nr_ptes(mm);
 	unmap_count(UNMAP_STAT_TABLES_FREED, nr);
 	/* Unhooked tables have no watched entry: the word is free for the slot. */
-	gone->pt_index = unmap_grace_begin(mm, nr);
+	gone->pt_index = slot;
 	call_rcu_hurry(&gone->pt_rcu_head, table_free_rcu);
+}
+
+/* Law 7: @pml and the table's lock are held, and its entries were seen none under the latter. */
+static void table_unhook_flush(struct table_batch *batch, pmd_t *pmd, pte_t *table,
+			       unsigned long addr, bool whole)
+{
+	struct mm_struct *mm = batch->vma->vm_mm;
+
+	mmap_assert_locked(mm);
+	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
+	VM_WARN_ON_ONCE(table_any_used(table) != PTRS_PER_PTE);
+	unmap_window();	/* for readers that will find the table gone */
+	unmap_pmd_unhook(mm, pmd, !whole && unmap_policy_marks());
+	addr &= PMD_MASK;
+	table_flush(batch, addr, addr + PMD_SIZE);
+}
+
+/**
+ * unmap_table_give_back - unhook the only table of a pass that is seen empty, and flush it
+ * @batch: of the pass
+ * @pmd: holds the table
+ * @table: all of its entries were seen none since its lock was taken
+ * @addr: any address that the table translates
+ * @ptl: the table's lock, held on entry and return
+ * @whole: a single MADV_DONTNEED has emptied the table entirely
+ *
+ * The short way, without a second look at the entries and without the table's lock being taken
+ * again.  The PMD lock comes before the page-table lock, so it is only tried for.
+ *
+ * Return: whether the table was unhooked: then call unmap_table_free() without @ptl.
+ * Otherwise the caller notes the table.
+ */
+bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
+			   unsigned long addr, spinlock_t *ptl, bool whole)
+{
+	struct mm_struct *mm = batch->vma->vm_mm;
+	spinlock_t *pml = pmd_lockptr(mm, pmd);
+
+	lockdep_assert_held(ptl);
+	if (UNMAP_ARCH_TABLES_PINNED || batch->noted || !batch->mmap_locked ||
+	    !unmap_policy_eager())
+		return false;
+	if (ptl != pml && !spin_trylock(pml))
+		return false;
+	batch->slot = unmap_grace_try_begin(mm);
+	if (batch->slot >= 0)
+		table_unhook_flush(batch, pmd, table, addr, whole);
+	if (ptl != pml)
+		spin_unlock(pml);
+	return batch->slot >= 0;
+}
+
+/**
+ * unmap_table_free - free a page table after a grace period
+ * @batch: of the pass that has unhooked it
+ * @table: unhooked by unmap_table_give_back()
+ * @addr: any address that the table translated
+ *
+ * No page-table lock and no PMD lock is held.
+ */
+void unmap_table_free(const struct table_batch *batch, pte_t *table, unsigned long addr)
+{
+	struct mm_struct *mm = batch->vma->vm_mm;
+	struct ptdesc *gone = NULL;
+
+	table_chain(&gone, virt_to_ptdesc(table));
+	table_free_chain(mm, gone, 1, batch->slot);
+	trace_table_free(mm, addr & PMD_MASK, batch->by);
 }
 
 /*
@@ -462,7 +560,8 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 	if (taken)
 		mmap_read_unlock(mm);
 	spin_unlock(pml);
-	table_free_chain(mm, gone, nr);
+	if (nr)
+		table_free_chain(mm, gone, nr, unmap_grace_begin(mm, nr));
 	if (locked) {
 		batch_trace(batch);
 		batch_empty(batch);

@@ -73,6 +73,7 @@ enum table_by {
  * @noted: one bit for each table that was seen empty
  * @whole: one bit for each of those tables that a single MADV_DONTNEED emptied entirely
  * @busy: for sweeps: one bit for each table that was left because its lock was not free
+ * @slot: of the grace period of the table that unmap_table_give_back() has unhooked
  */
 struct table_batch {
 	struct vm_area_struct *vma;
@@ -84,6 +85,7 @@ struct table_batch {
 	unsigned long noted;
 	unsigned long whole;
 	unsigned long busy;
+	int slot;
 };
 
 static inline void unmap_batch_begin(struct table_batch *batch,
@@ -168,12 +170,16 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 }
 
 pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd);
+bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
+			   unsigned long addr, spinlock_t *ptl, bool whole);
+void unmap_table_free(const struct table_batch *batch, pte_t *table, unsigned long addr);
 
 /* tables_sweep.c */
 pmd_t *unmap_find_pmd(struct mm_struct *mm, unsigned long addr);
 
 /* tables_waiting.c */
 unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
+int unmap_grace_try_begin(struct mm_struct *mm);
 void unmap_grace_end(unsigned int slot, long nr);
 bool unmap_grace_has_room(struct mm_struct *mm);
 
@@ -193,6 +199,17 @@ int unmap_policy_store(const char *text);
 static inline pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
 {
 	return NULL;
+}
+
+static inline bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
+					 unsigned long addr, spinlock_t *ptl, bool whole)
+{
+	return false;
+}
+
+static inline void unmap_table_free(const struct table_batch *batch, pte_t *table,
+				    unsigned long addr)
+{
 }
 
 static inline pte_t *unmap_table_of(pte_t *ptep)

@@ -90,10 +90,9 @@ static bool grace_look_for_room(struct mm_struct *mm, long nr)
 	return true;
 }
 
-/* Whether the groups of @mm have room for more waiting tables.  Any lock may be held. */
-bool unmap_grace_has_room(struct mm_struct *mm)
+static bool grace_slot_has_room(struct mm_struct *mm, unsigned int slot)
 {
-	long nr = atomic_long_read(&waiting[grace_slot_of(mm)]);
+	long nr = atomic_long_read(&waiting[slot]);
 
 	if (likely(nr < FEW))
 		return true;
@@ -101,6 +100,28 @@ bool unmap_grace_has_room(struct mm_struct *mm)
 	    !time_after(jiffies, this_cpu_read(roomy.when)))
 		return true;
 	return grace_look_for_room(mm, nr);
+}
+
+/* Whether the groups of @mm have room for more waiting tables.  Any lock may be held. */
+bool unmap_grace_has_room(struct mm_struct *mm)
+{
+	return grace_slot_has_room(mm, grace_slot_of(mm));
+}
+
+/**
+ * unmap_grace_try_begin - as unmap_grace_begin(), for one table, if there is room for it
+ * @mm: the mm of the table
+ *
+ * Return: the slot, or -1.
+ */
+int unmap_grace_try_begin(struct mm_struct *mm)
+{
+	unsigned int slot = grace_slot_of(mm);
+
+	if (!grace_slot_has_room(mm, slot))
+		return -1;
+	atomic_long_inc(&waiting[slot]);
+	return slot;
 }
 
 /*

@@ -67,6 +67,8 @@ RULES = (
     Rule("pmd_lock", "LATE_PMD_LOCK", ("free", "collapse_file"), "pmd[slot]==table"),
     Rule("pmd_reread", "NO_PMD_REREAD", ("gup", "collapse"), "!(gone["),
     Rule("lock_order", "WRONG_ORDER", ("free", "free"), "invalid end state"),
+    Rule("pmd_trylock", "PMD_WAIT", ("free", "free"), "invalid end state"),
+    Rule("one_hold", "DROPPED_PASS", ("fault", "free"), "!(entry["),
 )
 
 

@@ -7,6 +7,7 @@
  *
  * whole           MADV_DONTNEED of all
  * pieces          64 KiB at a time
+ * singly          a table at a time
  * pages           a page at a time, in random order
  * unaligned       all but a few pages at both ends, which keep their tables; then those
  * two_vmas        a table that two VMAs share goes with the last page of both
@@ -26,6 +27,8 @@
  *                 executable memory are not left to the mmu_gather
  * vectors         process_madvise() that discards many tables makes one TLB flush, or few;
  *                 but one for each range of executable memory
+ *
+ * lock_dropped    a table is filled while MADV_DONTNEED has dropped its lock halfway (law 7)
  *
  * The policy "pressure":
  *
@@ -145,6 +148,15 @@ TEST_F(tables, pieces)
 	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += CHUNK)
 		ASSERT_EQ(0, madvise(self->t.mem + at, CHUNK, MADV_DONTNEED));
+	EXPECT_TRUE(given_back(&self->t, 0));
+	EXPECT_TRUE(usable(&self->t));
+}
+
+TEST_F(tables, singly)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	for (size_t at = 0; at < LEN; at += PMD)
+		ASSERT_EQ(0, madvise(self->t.mem + at, PMD, MADV_DONTNEED));
 	EXPECT_TRUE(given_back(&self->t, 0));
 	EXPECT_TRUE(usable(&self->t));
 }
@@ -643,6 +655,65 @@ TEST_F(eager, vectors)
 	WRITE_ONCE(stop, true);
 	pthread_join(thread, NULL);
 	EXPECT_LE(3 * RANGES, unmap_stat("tables_freed") - freed);
+}
+
+/* The lock of a table is dropped. */
+
+#define GIB		(1024 * MIB)
+/* An mmu_gather has room for about 9700 pages: it is full in the last of these tables. */
+#define BEFORE		(18 * PMD)
+
+/* A page that a thread fills whenever it is discarded. */
+struct filler {
+	unsigned long *word;
+	bool stop;
+	long lost;	/* how often its content was */
+};
+
+static void *keep_filled(void *arg)
+{
+	struct filler *f = arg;
+	unsigned long n = 0;
+
+	use_cpu(1);
+	__atomic_store_n(f->word, n, __ATOMIC_RELAXED);
+	while (!READ_ONCE(f->stop)) {
+		f->lost += __atomic_exchange_n(f->word, n + 1, __ATOMIC_RELAXED) != n;
+		n++;
+	}
+	return NULL;
+}
+
+/*
+ * The last table is the only one in its gigabyte, so that it may be given back without another
+ * look at its entries.  Each MADV_DONTNEED takes the page away once; a second time would mean
+ * that its table was.
+ */
+TEST_F_TIMEOUT(eager, lock_dropped, TIME_LIMIT)
+{
+	const long rounds = 8;
+	char *arena, *last;
+	struct filler f = { 0 };
+	pthread_t thread;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	arena = map_aligned(GIB + 2 * BEFORE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	ASSERT_NE(MAP_FAILED, arena);
+	last = (char *)(((uintptr_t)arena + BEFORE + GIB - 1) & ~(GIB - 1));
+	f.word = (unsigned long *)last;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_filled, &f));
+	for (long i = 0; i < rounds; i++) {
+		for (char *page = last - BEFORE; page < last + PMD; page += PAGE)
+			if (page != last)
+				WRITE_ONCE(*page, 1);
+		EXPECT_EQ(0, madvise(last - BEFORE, BEFORE + PMD, MADV_DONTNEED));
+	}
+	WRITE_ONCE(f.stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_GE(rounds, f.lost);
+	munmap(arena, GIB + 2 * BEFORE);
 }
 
 /* The policy "pressure". */
