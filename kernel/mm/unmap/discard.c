@@ -246,6 +246,18 @@ static __always_inline bool discard_emptied_all(const struct discard *d, unsigne
 }
 
 /*
+ * Whether the page table is empty; if it will be looked at again with the others of the batch,
+ * whether it may be.
+ */
+static __always_inline bool discard_looks_empty(const struct discard *d, pte_t *table,
+						unsigned long addr)
+{
+	if (d->remains || discard_is_last(d) || discard_is_for_gather(d, addr))
+		return unmap_table_emptied(table);
+	return unmap_table_may_be_empty(d->tlb->mm, table);
+}
+
+/*
  * Note the page table if it is empty now, or unhook it if the mmu_gather gets it.  Nearly
  * always it is enough to read one entry.
  */
@@ -259,7 +271,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	if (!d->tables)
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
-	if (!all && !unmap_table_emptied(table))
+	if (!all && !discard_looks_empty(d, table, addr))
 		return TABLE_STAYS;
 	if (discard_is_last(d) && discard_give_back(d, pmd, table, addr, ptl)) {
 		unmap_count(UNMAP_STAT_TABLES_NOTICED, all);

@@ -230,7 +230,7 @@ static __always_inline void evict_notice_table(const struct unmap_op *op, unsign
 {
 	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run, nr)))
 		return;
-	if (unmap_table_emptied(unmap_table_of(op->run.ptep)))
+	if (unmap_table_may_be_empty(op->vma->vm_mm, unmap_table_of(op->run.ptep)))
 		unmap_kept_evicted(op->vma->vm_mm, op->run.addr);
 }
 

@@ -89,7 +89,7 @@ static unsigned int table_any_used(pte_t *table)
 
 /**
  * unmap_table_noticed - remember when a table was seen empty
- * @table: all of its entries are none
+ * @table: all of its entries are none, or those at which unmap_table_glance() has looked
  *
  * Stores the time, in ticks, in the bits above the index of the watched entry.  Page-table
  * lock held on entry and return.
@@ -123,6 +123,36 @@ bool unmap_table_look(pte_t *table)
 	unsigned int i = table_any_used(table);
 
 	if (i == PTRS_PER_PTE) {
+		unmap_table_noticed(table);
+		return true;
+	}
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	return false;
+}
+
+/**
+ * unmap_table_glance - may a table be empty that is about to be noted or recorded?
+ * @mm: of the table
+ * @table: its watched entry is none
+ *
+ * As unmap_table_look(), but a task looks only at the next few entries of its own process's
+ * table, because it tries to free the table in a moment, if the policy is to free at once.  That
+ * needs a look at all entries (law 7): if one further on is in use, the table stays, and that
+ * entry is watched from then on.  Others' tables wait for a worker, or for a shrinker: to wake
+ * them for nothing costs more than to look.
+ *
+ * Page-table lock held on entry and return.
+ */
+bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
+{
+	unsigned int watched = unmap_table_watched(table);
+	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
+	unsigned int i;
+
+	if (mm != current->mm || !unmap_policy_eager())
+		return unmap_table_look(table);
+	i = table_next_used(table, watched, end);
+	if (i == end) {
 		unmap_table_noticed(table);
 		return true;
 	}

@@ -53,6 +53,9 @@ static inline bool unmap_may_wait(const struct mm_struct *mm)
 #define TABLE_BATCH	BITS_PER_LONG
 #define TABLE_BATCH_MASK	(~(TABLE_BATCH * PMD_SIZE - 1))
 
+/* How many entries unmap_table_glance() looks at. */
+#define TABLE_GLANCE	64U
+
 /* Who frees tables: for unmap:table_free. */
 enum table_by {
 	TABLE_BY_DISCARD,	/* a task that discards memory: at once */
@@ -122,6 +125,7 @@ static inline unsigned int unmap_table_watched(pte_t *table)
 
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
+bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
 
 /* Whether the table is empty.  Page-table lock held on entry and return. */
 static __always_inline bool unmap_table_emptied(pte_t *table)
@@ -129,6 +133,14 @@ static __always_inline bool unmap_table_emptied(pte_t *table)
 	if (likely(!pte_none(ptep_get(table + unmap_table_watched(table)))))
 		return false;
 	return unmap_table_look(table);
+}
+
+/* Whether to note or record a table of @mm: it is empty, or may be.  Locks as above. */
+static __always_inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t *table)
+{
+	if (likely(!pte_none(ptep_get(table + unmap_table_watched(table)))))
+		return false;
+	return unmap_table_glance(mm, table);
 }
 
 /* Whether the table of @addr belongs to the batch, or the batch is empty.  No lock needed. */
@@ -230,6 +242,11 @@ static inline bool unmap_batch_fits(const struct table_batch *batch,
 				    unsigned long addr)
 {
 	return true;
+}
+
+static inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t *table)
+{
+	return false;
 }
 
 static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,

@@ -17,8 +17,9 @@
  *
  * A record leaves its bucket when it is taken for a sweep or when the mm loses its last
  * user (unmap_kept_exit()), so that the mm of a record found under the bucket's lock
- * exists.  The bucket's lock nests inside all other locks except the lock of the shrinker's
- * list, which nests inside the bucket's lock.
+ * exists.  A task that has swept its own record puts it back empty, since it is likely to
+ * need one again soon; the worker frees it.  The bucket's lock nests inside all other locks
+ * except the lock of the shrinker's list, which nests inside the bucket's lock.
  */
 #include <linux/hash.h>
 #include <linux/memcontrol.h>
@@ -76,6 +77,13 @@ static bool kept_list_by_policy(struct kept *record)
 	return unmap_policy_eager() || !list_empty(&record->lru) || unmap_kept_list(record);
 }
 
+/* The first place is about to be added. */
+static void kept_restart(struct kept *record)
+{
+	record->pause = WORKER_RETRY;
+	record->due = jiffies + WORKER_FIRST;
+}
+
 /* The new record takes over the caller's reference to @group.  Bucket's lock held. */
 static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 			       struct compat_group *group)
@@ -90,8 +98,6 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 	record->mm = mm;
 	record->group = group;
 	record->nid = numa_mem_id();
-	record->pause = WORKER_RETRY;
-	record->due = jiffies + WORKER_FIRST;
 	unmap_places_clear(&record->places);
 	INIT_LIST_HEAD(&record->lru);
 	if (!kept_list_by_policy(record)) {
@@ -162,6 +168,8 @@ static bool kept_add_places(struct mm_struct *mm, struct compat_group *group,
 		new = record;
 	}
 	if (record) {
+		if (!places_left(&record->places))
+			kept_restart(record);
 		kept_list_by_policy(record);
 		unmap_places_add(&record->places, start, end, nr);
 		unmap_count(UNMAP_STAT_TABLES_KEPT, nr);
@@ -214,7 +222,8 @@ void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
  */
 void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 {
-	if (pte && unmap_tables_enabled() && unmap_table_emptied(unmap_table_of(pte)))
+	if (pte && unmap_tables_enabled() &&
+	    unmap_table_may_be_empty(mm, unmap_table_of(pte)))
 		unmap_kept_evicted(mm, addr);
 }
 
@@ -243,9 +252,9 @@ void unmap_kept_exit(struct mm_struct *mm)
 }
 
 /*
- * Take a record of @mm, which is current->mm; null if there is none.  mmget_not_zero(),
- * because a kernel thread that borrows the mm (kthread_use_mm()) need not hold a user
- * reference: the last user may be in __mmput() by now.  Records whose range takes long to
+ * Take a record of @mm, which is current->mm, with places; null if there is none.
+ * mmget_not_zero(), because a kernel thread that borrows the mm (kthread_use_mm()) need not hold
+ * a user reference: the last user may be in __mmput() by now.  Records whose range takes long to
  * walk are left to the worker.
  */
 struct kept *unmap_kept_take_own(struct mm_struct *mm)
@@ -258,7 +267,8 @@ struct kept *unmap_kept_take_own(struct mm_struct *mm)
 		return NULL;
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node)
-		if (record->mm == mm && !places_are_sparse(&record->places))
+		if (record->mm == mm && places_left(&record->places) &&
+		    !places_are_sparse(&record->places))
 			break;
 	if (record && mmget_not_zero(mm))
 		kept_remove(bucket, record);
@@ -274,7 +284,8 @@ static unsigned long kept_due(const struct kept *record)
 }
 
 /*
- * Take a record of bucket @i that the worker should sweep now; null if there is none.
+ * Take a record of bucket @i that the worker should sweep now; null if there is none.  Records
+ * that are empty by then are freed.
  * @next is moved to the time, in jiffies, at which the first of the records passed over is
  * due, if that is earlier.
  */
@@ -282,18 +293,22 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 {
 	struct bucket *bucket = &buckets[i];
 	bool eager = unmap_policy_eager();
+	struct hlist_node *other;
 	struct kept *record;
 
 	if (hlist_empty(&bucket->records))
 		return NULL;
 	spin_lock(&bucket->lock);
-	hlist_for_each_entry(record, &bucket->records, node) {
+	hlist_for_each_entry_safe(record, other, &bucket->records, node) {
 		/* Listed records are left to the shrinker. */
 		if (!eager && !list_empty(&record->lru))
 			continue;
 		if (time_is_after_jiffies(kept_due(record))) {
 			if (time_before(kept_due(record), *next))
 				*next = kept_due(record);
+		} else if (!places_left(&record->places)) {
+			kept_remove(bucket, record);
+			kept_free(record);
 		} else if (mmget_not_zero(record->mm)) {
 			kept_remove(bucket, record);
 			break;
@@ -333,7 +348,7 @@ bool unmap_kept_try_take(struct kept *record)
 }
 
 /*
- * Give up a record that was taken but has places left.  They are merged into the mm's
+ * Give up a record that was taken.  Places that are left are merged into the mm's
  * current record, or the record goes back to its bucket.  The caller no longer owns it, nor
  * the user reference to the mm.
  */
@@ -346,11 +361,11 @@ void unmap_kept_put_back(struct kept *record)
 
 	spin_lock(&bucket->lock);
 	other = kept_find(bucket, mm, record->group);
-	if (other) {
+	if (other && places_left(&record->places)) {
 		unmap_places_copy(&other->places, &record->places);
 		other->due = record->due;
 		other->pause = record->pause;
-	} else if (kept_list_by_policy(record)) {
+	} else if (!other && kept_list_by_policy(record)) {
 		hlist_add_head(&record->node, &bucket->records);
 		kept = true;
 	}

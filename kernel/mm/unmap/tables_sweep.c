@@ -107,15 +107,20 @@ static bool sweep_looks_empty(pmd_t *pmd, unsigned long addr)
 	return empty;
 }
 
-static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
-			unsigned long addr)
+static void sweep_note(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
+		       unsigned long addr)
 {
-	if (!sweep_looks_empty(pmd, addr))
-		return;
 	if (!unmap_batch_fits(&s->batch, addr))
 		sweep_batch(s);
 	s->batch.vma = vma;
 	unmap_batch_note(&s->batch, pmd, addr);
+}
+
+static void sweep_table(struct sweep *s, struct vm_area_struct *vma, pmd_t *pmd,
+			unsigned long addr)
+{
+	if (sweep_looks_empty(pmd, addr))
+		sweep_note(s, vma, pmd, addr);
 }
 
 static bool sweep_step_is_over(struct sweep *s, struct mm_struct *mm)
@@ -216,7 +221,7 @@ static unsigned long sweep_part(struct sweep *s, struct mm_struct *mm,
 /*
  * Examine the table that translates @addr.  The VMA of @addr nearly always still exists; if
  * not, any VMA that overlaps the table will do.  Without one, free_pgtables() may already be
- * freeing the table.
+ * freeing the table.  A task that has just emptied its own table need not look first.
  */
 static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long addr)
 {
@@ -229,7 +234,11 @@ static void sweep_place(struct sweep *s, struct mm_struct *mm, unsigned long add
 	if (!vma || is_vm_hugetlb_page(vma))
 		return;
 	pmd = unmap_find_pmd(mm, addr);
-	if (pmd)
+	if (!pmd)
+		return;
+	if (s->batch.by == TABLE_BY_OWN)
+		sweep_note(s, vma, pmd, addr);
+	else
 		sweep_table(s, vma, pmd, addr);
 }
 

@@ -141,19 +141,18 @@ void unmap_worker_wake(void)
 void unmap_sweep_own(void)
 {
 	struct kept *record;
+	bool left = false;
 
 	if (!unmap_tables_enabled() || !unmap_policy_eager() || !current->mm)
 		return;
-	while ((record = unmap_kept_take_own(current->mm))) {
+	while (!left && (record = unmap_kept_take_own(current->mm))) {
 		if (unmap_grace_has_room(current->mm))
 			unmap_kept_sweep(record, 0, TABLE_BY_OWN);
-		if (places_left(&record->places)) {
-			unmap_kept_put_back(record);
-			unmap_worker_wake();
-			break;
-		}
-		unmap_kept_drop(record);
+		left = places_left(&record->places);
+		unmap_kept_put_back(record);
 	}
+	if (left)
+		unmap_worker_wake();
 }
 
 /**

@@ -682,6 +682,29 @@ static void unmap_table_records_change_hands(struct kunit *test)
 	mmput(mm);
 }
 
+/* A task puts its own record back empty; the worker frees it. */
+static void unmap_table_empty_record_is_freed(struct kunit *test)
+{
+	unsigned long next = jiffies + HZ;
+	struct mm_struct *mm = mm_alloc();
+	struct kept *record;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	unmap_kept_add(mm, 0, PMD_SIZE, 1);
+	record = unmap_kept_take_own(mm);
+	KUNIT_EXPECT_NOT_NULL(test, record);
+	if (record) {
+		unmap_places_clear(&record->places);
+		unmap_kept_put_back(record);
+	}
+	KUNIT_EXPECT_NULL(test, unmap_kept_take_own(mm));
+	/* The worker may have done so already. */
+	mdelay(2 * jiffies_to_msecs(WORKER_FIRST));
+	KUNIT_EXPECT_NULL(test, unmap_kept_take_due(hash_ptr(mm, KEPT_BUCKET_BITS), &next));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mm->mm_users));
+	mmput(mm);
+}
+
 /* Single places are stored first, then a range, whose start is aligned to a table. */
 static void unmap_table_places_grow(struct kunit *test)
 {
@@ -713,6 +736,7 @@ static struct kunit_case unmap_table_cases[] = {
 	KUNIT_CASE(unmap_table_gives_back_at_once),
 	KUNIT_CASE(unmap_table_keeps_if_pmd_lock_is_taken),
 	KUNIT_CASE(unmap_table_keeps_if_not_alone),
+	KUNIT_CASE(unmap_table_empty_record_is_freed),
 	KUNIT_CASE(unmap_table_huge_pud_has_no_pmds),
 	KUNIT_CASE(unmap_table_range_holds_one),
 	KUNIT_CASE(unmap_table_records_need_users),
