@@ -49,6 +49,8 @@ DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
 int stock_folio_referenced(struct folio *folio, int is_locked,
 			   struct mem_cgroup *memcg, unsigned long *vm_flags);
+void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
+			 bool ignore_references);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
@@ -71,6 +73,8 @@ extern struct zap_details unmap_zap_dontneed;
 #define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
 #define stock_folio_referenced	folio_referenced
+#define unmap_reclaim_folio(folio, flags, rest, ignore_references)	\
+	try_to_unmap(folio, flags)
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0

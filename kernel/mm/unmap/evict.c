@@ -14,6 +14,7 @@
 #include <linux/swapops.h>
 #include <linux/userfaultfd_k.h>
 
+#include "ahead.h"
 #include "compat_rmap.h"
 #include "flush.h"
 #include "internal.h"
@@ -323,6 +324,36 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	return gone;
 }
 
+/*
+ * The same for the first folio of a stretch: its successors are unmapped under the same
+ * page-table lock.  An mm with MMU notifiers gets none of that: a page that is cold here may be
+ * hot in a guest.  None can be registered while the rmap lock is held.
+ */
+static bool evict_from_vma_ahead(struct folio *folio, struct vm_area_struct *vma,
+				 unsigned long address, void *arg)
+{
+	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
+	struct unmap_op op __uninitialized;
+	struct unmap_ahead *ahead = arg;
+	enum evict_step step;
+
+	if (mm_has_notifiers(vma->vm_mm))
+		return evict_from_vma(folio, vma, address, (void *)(long)ahead->flags);
+
+	op.folio = folio;
+	op.vma = vma;
+	op.flags = ahead->flags;
+	op.mlocked = 0;
+
+	if (!page_vma_mapped_walk(&pvmw))
+		return true;
+	step = evict_step(&op, &pvmw);
+	if (step == EVICT_DONE && unmap_ahead(&op, ahead))
+		evict_notice_table(&op, 1);
+	page_vma_mapped_walk_done(&pvmw);
+	return step == EVICT_DONE;
+}
+
 static int folio_is_unmapped(struct folio *folio)
 {
 	return !folio_mapped(folio);
@@ -343,6 +374,47 @@ static void evict(struct folio *folio, enum ttu_flags flags)
 		rmap_walk_locked(folio, &rwc);
 	else
 		rmap_walk(folio, &rwc);
+}
+
+static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
+				 struct list_head *rest, bool references)
+{
+	struct unmap_ahead ahead __uninitialized;
+	struct rmap_walk_control rwc = {
+		.rmap_one = evict_from_vma_ahead,
+		.arg = &ahead,
+		.done = folio_is_unmapped,
+		.anon_lock = folio_lock_anon_vma_read,
+	};
+
+	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
+	ahead.flags = flags;
+	ahead.rest = rest;
+	ahead.references = references;
+	ahead.nr = 0;
+	rmap_walk(folio, &rwc);
+	unmap_ahead_end(&ahead);
+}
+
+/**
+ * unmap_reclaim_folio - try_to_unmap() for reclaim, which may unmap ahead
+ * @folio: the folio, locked and referenced by the caller
+ * @flags: as for try_to_unmap(), TTU_BATCH_FLUSH among them
+ * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
+ *	reference to each of them, and no lock
+ * @ignore_references: whether to unmap folios that were referenced
+ *
+ * Some folios of @rest may be unmapped afterwards.  Otherwise like try_to_unmap().
+ */
+void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
+			 bool ignore_references)
+{
+	if (!unmap_enabled(UNMAP_BIT_EVICT))
+		stock_try_to_unmap(folio, flags);
+	else if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
+		evict_ahead(folio, flags, rest, !ignore_references);
+	else
+		evict(folio, flags);
 }
 
 /**

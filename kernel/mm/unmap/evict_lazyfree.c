@@ -14,7 +14,12 @@ static bool lazyfree_dirty_counts(const struct unmap_op *op)
 	return !(op->vma->vm_flags & VM_DROPPABLE);
 }
 
-/*
+/**
+ * unmap_lazyfree_judge - whether a cleared run of a lazyfree folio may be dropped
+ * @op: its @run is cleared, and what was dirty in it was passed on to the folio
+ *
+ * Page-table lock held on entry and return.  Changes nothing.
+ *
  * Law 5.  The order makes it safe:
  *
  *	here				GUP-fast
@@ -29,8 +34,10 @@ static bool lazyfree_dirty_counts(const struct unmap_op *op)
  *
  * Expected references: the caller's, and one for each mapping.  The cleared entries
  * are asserted; the order of the reads cannot be.
+ *
+ * Return: UNMAP_GOES, or why the run must be put back.
  */
-static enum unmap_reason lazyfree_judge(const struct unmap_op *op)
+enum unmap_reason unmap_lazyfree_judge(const struct unmap_op *op)
 {
 	struct folio *folio = op->folio;
 	int refs, mappings;
@@ -71,7 +78,7 @@ enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op)
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
-	reason = lazyfree_judge(op);
+	reason = unmap_lazyfree_judge(op);
 	if (unlikely(lazyfree_keeps_content(reason)))
 		folio_set_swapbacked(op->folio);
 	return reason;

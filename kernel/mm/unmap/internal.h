@@ -48,8 +48,8 @@
  * 5. Lazyfree.  Clear; smp_mb(); read the reference count; smp_rmb(); read
  *    dirty.  An unexpected reference is not "dirty": the folio stays lazyfree
  *    and can be dropped later.  A dirtied folio becomes swap-backed again and
- *    is never lost.  See evict_lazyfree.c: lazyfree_judge() asserts that the
- *    entries are gone.  The order of its reads cannot be asserted: others may
+ *    is never lost.  See evict_lazyfree.c: unmap_lazyfree_judge() asserts that
+ *    the entries are gone.  The order of its reads cannot be asserted: others may
  *    change the reference count and the dirty flag at any time.  Tested by
  *    lazyfree -t raced, putback -t extra_reference, memx.
  *
@@ -107,6 +107,13 @@
  *     skipped; unless the mm has MMU notifiers, which are asked page by page.
  *     reference_assert_run() asserts the run's bounds.  Tested by KUnit and by
  *     reference.
+ * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
+ *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock
+ *     held; only if the entry is clean, so that nobody can write to the page through a stale
+ *     TLB entry after the folio lock is dropped; and only if nothing referenced it, where
+ *     references count, judged and cleared under one hold of the page-table lock.  At most 31
+ *     folios are locked at a time.  See ahead.c and ahead_judge.c: ahead_leave() asserts the
+ *     PFN and that the folio is mapped once, ahead_clear() the bounds.  Tested by ahead.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -182,6 +189,7 @@ enum unmap_reason {
  * returned other than UNMAP_GOES, the caller puts the run back.
  */
 enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op);
+enum unmap_reason unmap_lazyfree_judge(const struct unmap_op *op);
 enum unmap_reason unmap_swap_leave(struct unmap_op *op);
 bool unmap_evict_poison(struct unmap_op *op);
 
@@ -215,6 +223,11 @@ enum unmap_stat_item {
 	UNMAP_STAT_TABLES_KEPT,
 	UNMAP_STAT_AGED_RUNS,
 	UNMAP_STAT_AGED_ENTRIES,
+	UNMAP_STAT_AHEAD_STRETCHES,
+	UNMAP_STAT_AHEAD_FOLIOS,
+	UNMAP_STAT_AHEAD_PUT_BACK,
+	UNMAP_STAT_AHEAD_MISSED,
+	UNMAP_STAT_AHEAD_HOT,
 	NR_UNMAP_STATS,
 };
 

@@ -24,6 +24,11 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_TABLES_KEPT]	= "tables_kept",
 	[UNMAP_STAT_AGED_RUNS]		= "aged_runs",
 	[UNMAP_STAT_AGED_ENTRIES]	= "aged_entries",
+	[UNMAP_STAT_AHEAD_STRETCHES]	= "ahead_stretches",
+	[UNMAP_STAT_AHEAD_FOLIOS]	= "ahead_folios",
+	[UNMAP_STAT_AHEAD_PUT_BACK]	= "ahead_put_back",
+	[UNMAP_STAT_AHEAD_MISSED]	= "ahead_missed",
+	[UNMAP_STAT_AHEAD_HOT]		= "ahead_hot",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The function unmaps in two places instead of one. */
+static unsigned int shrink_folio_list(struct list *folio_list, bool ignore_references)
+{
+	if (large)
+		try_to_unmap(folio, flags);
+	else
+		try_to_unmap(folio, flags);
+	return 0;
+}

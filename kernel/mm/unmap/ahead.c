@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unmapping ahead.  Of single pages, most of what reclaim does to unmap one is to find it: the
+ * rmap walk, the walk of the page table, the flush.  Often the next folios on reclaim's list
+ * are mapped by the next entries of the same table (MADV_PAGEOUT goes by address, and faults
+ * often did).  Those are unmapped as well, under the same page-table lock.
+ *
+ * They stay on reclaim's list and are unlocked again.  The loop comes to them as ever, finds
+ * nothing mapped, and does the rest.  What may happen to them in between is harmless; the table
+ * in Documentation/mm/unmap.rst, "Unmapping ahead", says why.
+ *
+ * Law 14.
+ */
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/pagemap.h>
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+
+#include <asm/tlbflush.h>
+
+#include "ahead.h"
+#include "discard.h"
+#include "flush.h"
+#include "internal.h"
+#include "run.h"
+
+#define AHEAD_LONGEST_PAUSE	7
+
+DEFINE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
+
+/**
+ * unmap_ahead_pauses - whether to unmap this folio alone, because trying failed before
+ *
+ * Bounds what is lost where neighbours are mapped next to each other but must not go.
+ */
+bool unmap_ahead_pauses(void)
+{
+	if (likely(!raw_cpu_read(unmap_ahead_pause.left)))
+		return false;
+	raw_cpu_dec(unmap_ahead_pause.left);
+	return true;
+}
+
+/* Pause for 1, 3, 7, 7... folios. */
+static void ahead_pause(bool failed)
+{
+	unsigned char length = 0;
+
+	if (failed)
+		length = min(2 * raw_cpu_read(unmap_ahead_pause.length) + 1,
+			     AHEAD_LONGEST_PAUSE);
+	raw_cpu_write(unmap_ahead_pause.length, length);
+	raw_cpu_write(unmap_ahead_pause.left, length);
+}
+
+/* Law 2: how many entries follow the first one in its table and VMA, as far as they count. */
+static unsigned int ahead_limit(const struct unmap_op *op)
+{
+	unsigned long addr = op->run.addr;
+	unsigned long last = min(addr | ~PMD_MASK, op->vma->vm_end - 1);
+	unsigned long nr = (last - addr) >> PAGE_SHIFT;
+
+	nr = min_t(unsigned long, nr, UNMAP_AHEAD_MAX);
+	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run) - 1);
+}
+
+/* Take the folio: lock it, if it may go.  Nobody is waited for. */
+static bool ahead_take(const struct unmap_op *op, struct unmap_ahead *ahead,
+		       struct folio *folio, pte_t pte)
+{
+	if (!unmap_ahead_is_mapped(folio, pte) || !folio_trylock(folio))
+		return false;
+	if (unmap_ahead_is_hot(ahead, folio, pte))
+		unmap_count(UNMAP_STAT_AHEAD_HOT, 1);
+	else if (unmap_ahead_may_go(op, ahead, folio, pte))
+		return true;
+	folio_unlock(folio);
+	return false;
+}
+
+/**
+ * unmap_ahead_collect - take the successors of a folio
+ * @op: its @run is of the first folio
+ * @ahead: gets the successors, locked
+ *
+ * Compares the entries behind the first folio's with the folios behind it, up to a mismatch.
+ * Page-table lock held on entry and return.
+ */
+void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	unsigned int limit = ahead_limit(op);
+	pte_t *ptep = op->run.ptep + 1;
+	struct list_head *pos;
+
+	for (pos = ahead->rest->prev; pos != ahead->rest; pos = pos->prev) {
+		struct folio *folio = list_entry(pos, struct folio, lru);
+
+		if (ahead->nr == limit ||
+		    !ahead_take(op, ahead, folio, ptep_get(ptep + ahead->nr)))
+			break;
+		ahead->taken[ahead->nr++].folio = folio;
+	}
+}
+
+/* Point @op at the stretch's @i-th successor. */
+static void ahead_aim(struct unmap_op *op, const struct unmap_ahead *ahead, unsigned int i,
+		      const struct pte_run *all)
+{
+	op->folio = ahead->taken[i].folio;
+	op->run.ptep = all->ptep + i;
+	op->run.addr = all->addr + i * PAGE_SIZE;
+	op->run.nr = 1;
+	op->run.pte = ahead->taken[i].pte;
+	op->run.page = folio_page(op->folio, 0);
+	op->run.noted = all->noted;
+}
+
+/*
+ * One flush for all.  It is noted even if no other CPU uses the mm, where that costs one full
+ * flush at the end of reclaim's batch.
+ */
+static void ahead_flush(struct unmap_op *op)
+{
+	struct pte_run *all = &op->run;
+
+	if (run_defers_flush(op) || (UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL)) {
+		run_note_flush(op);
+		return;
+	}
+	flush_tlb_range(op->vma, all->addr, unmap_run_end(all));
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
+/* Clear the entries of all successors, and flush them: @op's @run becomes all of them. */
+static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	struct mm_struct *mm = op->vma->vm_mm;
+	struct pte_run *all = &op->run;
+	unsigned int i;
+
+	all->ptep++;
+	all->addr += PAGE_SIZE;
+	all->nr = ahead->nr;
+	VM_WARN_ON_ONCE((all->addr ^ (unmap_run_end(all) - 1)) & PMD_MASK);
+	VM_WARN_ON_ONCE(all->addr < op->vma->vm_start || unmap_run_end(all) > op->vma->vm_end);
+	flush_cache_range(op->vma, all->addr, unmap_run_end(all));
+
+	all->pte = ptep_get_and_clear(mm, all->addr, all->ptep);
+	ahead->taken[0].pte = all->pte;
+	for (i = 1; i < ahead->nr; i++) {
+		ahead->taken[i].pte = ptep_get_and_clear(mm, all->addr + i * PAGE_SIZE,
+							 all->ptep + i);
+		all->pte = unmap_arch_gather(all->pte, ahead->taken[i].pte);
+	}
+	ahead_flush(op);
+}
+
+/*
+ * Whether a cleared successor goes, or what became of it since it was looked at.  If it
+ * stays, it is left as it was found: the loop judges it.
+ */
+static enum unmap_reason ahead_leave(const struct unmap_op *op,
+				     const struct unmap_ahead *ahead)
+{
+	pte_t pte = op->run.pte;
+
+	VM_WARN_ON_ONCE_FOLIO(pte_pfn(pte) != folio_pfn(op->folio), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_mapcount(op->folio) != 1, op->folio);
+	if (unlikely(pte_dirty(pte)))
+		return UNMAP_STAYS_REDIRTIED;
+	if (unlikely(ahead->references && pte_young(pte)))
+		return UNMAP_STAYS_REFERENCED;
+	if (ahead->kind == UNMAP_KIND_LAZYFREE)
+		return unmap_lazyfree_judge(op);
+	return UNMAP_GOES;
+}
+
+/* Law 1.  Of a single page in a VMA that is not mlocked: like folio_remove_rmap_pte(). */
+static void ahead_drop(const struct unmap_op *op, const struct unmap_ahead *ahead,
+		       struct rmap_debt *debt)
+{
+	struct folio *folio = op->folio;
+	bool anon = ahead->kind != UNMAP_KIND_FILE;
+
+	unmap_run_assert_gone(op);
+	__folio_rmap_sanity_checks(folio, op->run.page, 1, PGTABLE_LEVEL_PTE);
+	VM_WARN_ON_ONCE_FOLIO(folio_test_anon(folio) != anon, folio);
+	if (likely(atomic_add_negative(-1, &folio->_mapcount)))
+		discard_owe(debt, folio, anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, 1);
+	folio_put(folio);
+	trace_run(op, ahead->kind);
+	unmap_count_run(1);
+}
+
+/* Unmap the successors that may go.  Returns how many. */
+static unsigned int ahead_retire(struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	const struct pte_run all = op->run;
+	struct rmap_debt debt = { .nr = 0 };
+	unsigned int i, gone = 0;
+	enum unmap_reason reason;
+
+	for (i = 0; i < ahead->nr; i++) {
+		ahead_aim(op, ahead, i, &all);
+		reason = ahead_leave(op, ahead);
+		if (unlikely(reason != UNMAP_GOES)) {
+			unmap_run_put_back(op, reason);
+			continue;
+		}
+		ahead_drop(op, ahead, &debt);
+		gone++;
+	}
+	discard_pay_debt(&debt);
+	return gone;
+}
+
+/* Law 4: account for all before the page-table lock is dropped. */
+static void ahead_settle(struct unmap_op *op, const struct unmap_ahead *ahead,
+			 unsigned int gone)
+{
+	add_mm_counter(op->vma->vm_mm, mm_counter(op->folio), -(long)gone);
+	unmap_count(UNMAP_STAT_AHEAD_STRETCHES, 1);
+	unmap_count(UNMAP_STAT_AHEAD_FOLIOS, gone);
+	if (unlikely(gone < ahead->nr))
+		unmap_count(UNMAP_STAT_AHEAD_PUT_BACK, ahead->nr - gone);
+}
+
+/**
+ * unmap_ahead - unmap the folios that follow the one that was unmapped
+ * @op: its @run is of the first folio, evicted; afterwards it is of the last successor
+ * @ahead: its successors stay locked until unmap_ahead_end()
+ *
+ * The page-table lock and the rmap lock of the first folio are held on entry and return: they
+ * keep the VMA and the table.  No MMU notifier is registered with the mm, and none can be while
+ * the rmap lock is held.
+ *
+ * Return: whether there are successors whose entries were cleared.
+ */
+bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	VM_WARN_ON_ONCE(mm_has_notifiers(op->vma->vm_mm));
+	if (!unmap_ahead_suits(op, ahead)) {
+		ahead_pause(true);
+		return false;
+	}
+	unmap_ahead_collect(op, ahead);
+	ahead_pause(!ahead->nr);
+	if (!ahead->nr) {
+		unmap_count(UNMAP_STAT_AHEAD_MISSED, 1);
+		return false;
+	}
+	update_hiwater_rss(op->vma->vm_mm);
+	ahead_clear(op, ahead);
+	ahead_settle(op, ahead, ahead_retire(op, ahead));
+	return true;
+}
+
+/**
+ * unmap_ahead_end - unlock the successors
+ * @ahead: the stretch
+ *
+ * No lock is held but that of the first folio.  From now on anything may happen to the
+ * successors; only that reclaim frees them is left to the caller, which flushes before.
+ */
+void unmap_ahead_end(struct unmap_ahead *ahead)
+{
+	unsigned int i;
+
+	for (i = 0; i < ahead->nr; i++)
+		folio_unlock(ahead->taken[i].folio);
+	if (ahead->nr)
+		unmap_window();
+}
