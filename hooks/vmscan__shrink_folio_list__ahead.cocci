@@ -11,6 +11,6 @@ expression folio, flags;
 shrink_folio_list(...) {
 <...
 - try_to_unmap(folio, flags);
-+ unmap_reclaim_folio(folio, flags, folio_list, ignore_references);
++ unmap_reclaim_folio(folio, flags, folio_list, ignore_references, sc->gfp_mask);
 ...>
 }

@@ -2,11 +2,11 @@
 @@
 expression E;
 @@
-unmap_ahead_may_go(...)
+ahead_may_be_next(...)
 {
   <...
-- if (pte_dirty(pte) || E)
-+ if ((pte_dirty(pte) && !unmap_mutated(AHEAD_DIRTY)) || E)
+- if (pte_dirty(pte) && E)
++ if (pte_dirty(pte) && E && !unmap_mutated(AHEAD_DIRTY))
 	return false;
   ...>
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-static unsigned int shrink_folio_list(struct list *folio_list, bool ignore_references)
+static unsigned int shrink_folio_list(struct list *folio_list, struct scan *sc,
+				      bool ignore_references)
 {
 	while (!list_empty(folio_list)) {
 		folio = next(folio_list);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The function unmaps in two places instead of one. */
-static unsigned int shrink_folio_list(struct list *folio_list, bool ignore_references)
+static unsigned int shrink_folio_list(struct list *folio_list, struct scan *sc,
+				      bool ignore_references)
 {
 	if (large)
 		try_to_unmap(folio, flags);

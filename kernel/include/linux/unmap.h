@@ -50,7 +50,7 @@ void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
 int stock_folio_referenced(struct folio *folio, int is_locked,
 			   struct mem_cgroup *memcg, unsigned long *vm_flags);
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
-			 bool ignore_references);
+			 bool ignore_references, gfp_t gfp);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
@@ -73,7 +73,7 @@ extern struct zap_details unmap_zap_dontneed;
 #define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
 #define stock_folio_referenced	folio_referenced
-#define unmap_reclaim_folio(folio, flags, rest, ignore_references)	\
+#define unmap_reclaim_folio(folio, flags, rest, ignore_references, gfp)	\
 	try_to_unmap(folio, flags)
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_MADVISE	0

@@ -13,6 +13,7 @@
  */
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
+#include <linux/mmu_notifier.h>
 #include <linux/pagemap.h>
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
@@ -36,9 +37,11 @@ DEFINE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
  */
 bool unmap_ahead_pauses(void)
 {
-	if (likely(!raw_cpu_read(unmap_ahead_pause.left)))
+	unsigned char left = raw_cpu_read(unmap_ahead_pause.left);
+
+	if (likely(!left))
 		return false;
-	raw_cpu_dec(unmap_ahead_pause.left);
+	raw_cpu_write(unmap_ahead_pause.left, left - 1);
 	return true;
 }
 
@@ -54,15 +57,12 @@ static void ahead_pause(bool failed)
 	raw_cpu_write(unmap_ahead_pause.left, length);
 }
 
-/* Law 2: how many entries follow the first one in its table and VMA, as far as they count. */
-static unsigned int ahead_limit(const struct unmap_op *op)
+/* Law 2: how many entries follow the first one in its table and VMA. */
+static unsigned int ahead_following(const struct unmap_op *op)
 {
 	unsigned long addr = op->run.addr;
-	unsigned long last = min(addr | ~PMD_MASK, op->vma->vm_end - 1);
-	unsigned long nr = (last - addr) >> PAGE_SHIFT;
 
-	nr = min_t(unsigned long, nr, UNMAP_AHEAD_MAX);
-	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run) - 1);
+	return (min(addr | ~PMD_MASK, op->vma->vm_end - 1) - addr) >> PAGE_SHIFT;
 }
 
 /* Take the folio: lock it, if it may go.  Nobody is waited for. */
@@ -89,7 +89,8 @@ static bool ahead_take(const struct unmap_op *op, struct unmap_ahead *ahead,
  */
 void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead)
 {
-	unsigned int limit = ahead_limit(op);
+	unsigned int limit = min3(ahead_following(op), (unsigned int)UNMAP_AHEAD_MAX,
+				  READ_ONCE(unmap_max_run) - 1);
 	pte_t *ptep = op->run.ptep + 1;
 	struct list_head *pos;
 
@@ -156,21 +157,30 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 	ahead_flush(op);
 }
 
+/* The folio lock keeps a dirty folio of the swap cache dirty. */
+static enum unmap_reason ahead_leave_swap(struct unmap_op *op)
+{
+	if (pte_dirty(op->run.pte) && !folio_test_dirty(op->folio))
+		folio_mark_dirty(op->folio);
+	return unmap_swap_leave(op);
+}
+
 /*
  * Whether a cleared successor goes, or what became of it since it was looked at.  If it
  * stays, it is left as it was found: the loop judges it.
  */
-static enum unmap_reason ahead_leave(const struct unmap_op *op,
-				     const struct unmap_ahead *ahead)
+static enum unmap_reason ahead_leave(struct unmap_op *op, const struct unmap_ahead *ahead)
 {
 	pte_t pte = op->run.pte;
 
 	VM_WARN_ON_ONCE_FOLIO(pte_pfn(pte) != folio_pfn(op->folio), op->folio);
 	VM_WARN_ON_ONCE_FOLIO(folio_mapcount(op->folio) != 1, op->folio);
-	if (unlikely(pte_dirty(pte)))
-		return UNMAP_STAYS_REDIRTIED;
 	if (unlikely(ahead->references && pte_young(pte)))
 		return UNMAP_STAYS_REFERENCED;
+	if (ahead->kind == UNMAP_KIND_SWAP)
+		return ahead_leave_swap(op);
+	if (unlikely(pte_dirty(pte)))
+		return UNMAP_STAYS_REDIRTIED;
 	if (ahead->kind == UNMAP_KIND_LAZYFREE)
 		return unmap_lazyfree_judge(op);
 	return UNMAP_GOES;
@@ -220,6 +230,8 @@ static void ahead_settle(struct unmap_op *op, const struct unmap_ahead *ahead,
 			 unsigned int gone)
 {
 	add_mm_counter(op->vma->vm_mm, mm_counter(op->folio), -(long)gone);
+	if (ahead->kind == UNMAP_KIND_SWAP)
+		add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, gone);
 	unmap_count(UNMAP_STAT_AHEAD_STRETCHES, 1);
 	unmap_count(UNMAP_STAT_AHEAD_FOLIOS, gone);
 	if (unlikely(gone < ahead->nr))
@@ -245,9 +257,11 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 		return false;
 	}
 	unmap_ahead_collect(op, ahead);
-	ahead_pause(!ahead->nr);
+	if (ahead->kind == UNMAP_KIND_SWAP && ahead->io)
+		unmap_ahead_look(op, ahead, ahead_following(op) - ahead->nr);
+	ahead_pause(!ahead->nr && !ahead->wanted);
 	if (!ahead->nr) {
-		unmap_count(UNMAP_STAT_AHEAD_MISSED, 1);
+		unmap_count(UNMAP_STAT_AHEAD_MISSED, !ahead->wanted);
 		return false;
 	}
 	update_hiwater_rss(op->vma->vm_mm);
@@ -257,18 +271,24 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 }
 
 /**
- * unmap_ahead_end - unlock the successors
+ * unmap_ahead_end - unlock the successors, and prepare the next ones
  * @ahead: the stretch
  *
  * No lock is held but that of the first folio.  From now on anything may happen to the
- * successors; only that reclaim frees them is left to the caller, which flushes before.
+ * successors.  The caller flushes before it frees or writes any; but those in the swap cache
+ * others may move or take back once they are not locked, so dirty ones are flushed here.  The
+ * caller would do so next, for the first folio.
  */
 void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
+	if (ahead->nr && ahead->kind == UNMAP_KIND_SWAP)
+		try_to_unmap_flush_dirty();
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr)
 		unmap_window();
+	if (ahead->wanted)
+		unmap_ahead_swap(ahead);
 }

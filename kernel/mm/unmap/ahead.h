@@ -23,15 +23,21 @@
  * @rest: reclaim's list without the first folio.  Only the caller uses it, and holds a
  *	reference to each folio on it; the next one is the last on it.
  * @references: a referenced folio must stay
- * @kind: what the first folio is: page cache or lazyfree
+ * @io: folios may be given swap entries
+ * @kind: what the first folio is: page cache, lazyfree or in the swap cache
+ * @wanting: the first folio on @rest that would be a successor if it had a swap entry
+ * @wanted: how many of these there are in a row
  * @nr: how many successors are in @taken
  * @taken: the successors, locked, and their entries as they were cleared
  */
 struct unmap_ahead {
 	enum ttu_flags flags;
 	bool references;
+	bool io;
 	struct list_head *rest;
 	enum unmap_kind kind;
+	struct list_head *wanting;
+	unsigned int wanted;
 	unsigned int nr;
 	struct {
 		struct folio *folio;
@@ -58,6 +64,24 @@ bool unmap_ahead_is_mapped(struct folio *folio, pte_t pte);
 bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			struct folio *folio, pte_t pte);
 bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pte_t pte);
+bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead *ahead,
+			    struct folio *folio, pte_t pte);
+
+/* ahead_swap.c: for Linux 6.12 with swap. */
+#ifdef CONFIG_UNMAP_AHEAD_SWAP
+void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
+		      unsigned int left);
+void unmap_ahead_swap(struct unmap_ahead *ahead);
+#else
+static inline void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
+				    unsigned int left)
+{
+}
+
+static inline void unmap_ahead_swap(struct unmap_ahead *ahead)
+{
+}
+#endif
 
 /* ahead.c */
 #ifdef CONFIG_UNMAP_AHEAD
@@ -94,16 +118,12 @@ static inline bool unmap_ahead_hinted(struct folio *folio, struct list_head *res
 	       READ_ONCE(next->index) == folio->index + 1;
 }
 
-/*
- * Whether @folio may be the first of a stretch: a single page that is mapped once.
- * Swap-backed anonymous folios would need swap entries first.
- */
+/* Whether @folio may be the first of a stretch: a single page that is mapped once. */
 static inline bool unmap_ahead_may_lead(struct folio *folio)
 {
 	return !folio_test_large(folio) && folio_mapcount(folio) == 1 &&
-	       !folio_test_ksm(folio) &&
-	       !(folio_test_anon(folio) && folio_test_swapbacked(folio)) &&
-	       READ_ONCE(unmap_max_run) > 1 && !unmap_ahead_pauses();
+	       !folio_test_ksm(folio) && READ_ONCE(unmap_max_run) > 1 &&
+	       !unmap_ahead_pauses();
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

@@ -21,7 +21,7 @@
 #define AHEAD_VM_REFUSED	(VM_LOCKED | VM_SHADOW_STACK | VM_SPECIAL)
 
 /* The bits in which all entries of a stretch agree: all but the PFN, accessed and dirty. */
-static pgprotval_t ahead_bits(pte_t pte)
+static u64 ahead_bits(pte_t pte)
 {
 	return pgprot_val(pte_pgprot(pte_mkold(pte_mkclean(pte))));
 }
@@ -41,7 +41,12 @@ bool unmap_ahead_suits(const struct unmap_op *op, struct unmap_ahead *ahead)
 	VM_WARN_ON_ONCE(!(ahead->flags & TTU_BATCH_FLUSH));
 	if (op->vma->vm_flags & AHEAD_VM_REFUSED || userfaultfd_armed(op->vma))
 		return false;
-	ahead->kind = folio_test_anon(op->folio) ? UNMAP_KIND_LAZYFREE : UNMAP_KIND_FILE;
+	if (!folio_test_anon(op->folio))
+		ahead->kind = UNMAP_KIND_FILE;
+	else if (folio_test_swapbacked(op->folio))
+		ahead->kind = UNMAP_KIND_SWAP;
+	else
+		ahead->kind = UNMAP_KIND_LAZYFREE;
 	return pte_present(pte) && !pte_uffd(pte);
 }
 
@@ -65,7 +70,8 @@ static bool ahead_same_kind(const struct unmap_op *op, const struct unmap_ahead 
 {
 	if (ahead->kind == UNMAP_KIND_FILE)
 		return folio->mapping == op->folio->mapping;
-	return folio_test_anon(folio) && !folio_test_swapbacked(folio);
+	return folio_test_anon(folio) &&
+	       folio_test_swapbacked(folio) == (ahead->kind == UNMAP_KIND_SWAP);
 }
 
 /* What the loop of reclaim would look at, or keep, before it unmaps the folio. */
@@ -76,16 +82,32 @@ static bool ahead_needs_care(struct folio *folio)
 	       folio_maybe_dma_pinned(folio);
 }
 
+/*
+ * Only clean entries, except of folios in the swap cache.  Through a clean entry no CPU can
+ * make the page dirty any more once the entry is cleared; so it does not matter that
+ * folio_mkclean() then finds nothing mapped, while the flush is deferred and the folio is not
+ * locked.  For the swap cache unmap_ahead_end() flushes first.
+ */
+static bool ahead_may_be_next(const struct unmap_op *op, const struct unmap_ahead *ahead,
+			      struct folio *folio, pte_t pte)
+{
+	if (pte_dirty(pte) && ahead->kind != UNMAP_KIND_SWAP)
+		return false;
+	if (ahead_bits(pte) != ahead_bits(op->run.pte))
+		return false;
+	if (folio_mapcount(folio) != 1 || !ahead_same_kind(op, ahead, folio))
+		return false;
+	if (ahead->kind == UNMAP_KIND_LAZYFREE && folio_test_dirty(folio))
+		return false;
+	return !ahead_needs_care(folio);
+}
+
 /**
  * unmap_ahead_may_go - whether a folio may be unmapped ahead
  * @op: its @folio and its @run are the first of the stretch
  * @ahead: the stretch
  * @folio: locked
  * @pte: maps it
- *
- * Only clean entries.  Through a clean entry no CPU can make the page dirty any more once the
- * entry is cleared; so it does not matter that folio_mkclean() then finds nothing mapped, while
- * the flush is deferred and the folio is not locked.
  */
 bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			struct folio *folio, pte_t pte)
@@ -93,13 +115,9 @@ bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahe
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 	VM_WARN_ON_ONCE_FOLIO(pte_pfn(pte) != folio_pfn(folio), folio);
 
-	if (pte_dirty(pte) || ahead_bits(pte) != ahead_bits(op->run.pte))
+	if (ahead->kind == UNMAP_KIND_SWAP && !folio_test_swapcache(folio))
 		return false;
-	if (folio_mapcount(folio) != 1 || !ahead_same_kind(op, ahead, folio))
-		return false;
-	if (ahead->kind == UNMAP_KIND_LAZYFREE && folio_test_dirty(folio))
-		return false;
-	return !ahead_needs_care(folio);
+	return ahead_may_be_next(op, ahead, folio, pte);
 }
 
 /**
@@ -120,4 +138,19 @@ bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pt
 	if (pte_young(pte))
 		return true;
 	return (lru_gen_enabled() && folio_test_referenced(folio)) || folio_test_young(folio);
+}
+
+/**
+ * unmap_ahead_wants_swap - whether all that a folio needs to go is a swap entry
+ * @op: its @folio and its @run are the first of the stretch
+ * @ahead: the stretch
+ * @folio: not locked; so this is a guess, but for what the page-table lock keeps
+ * @pte: the entry that may map it
+ */
+bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead *ahead,
+			    struct folio *folio, pte_t pte)
+{
+	return unmap_ahead_is_mapped(folio, pte) && !folio_test_swapcache(folio) &&
+	       ahead_may_be_next(op, ahead, folio, pte) &&
+	       !unmap_ahead_is_hot(ahead, folio, pte);
 }

@@ -377,7 +377,7 @@ static void evict(struct folio *folio, enum ttu_flags flags)
 }
 
 static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
-				 struct list_head *rest, bool references)
+				 struct list_head *rest, bool references, bool io)
 {
 	struct unmap_ahead ahead __uninitialized;
 	struct rmap_walk_control rwc = {
@@ -391,6 +391,8 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
 	ahead.flags = flags;
 	ahead.rest = rest;
 	ahead.references = references;
+	ahead.io = io;
+	ahead.wanted = 0;
 	ahead.nr = 0;
 	rmap_walk(folio, &rwc);
 	unmap_ahead_end(&ahead);
@@ -403,16 +405,18 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
  * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
  *	reference to each of them, and no lock
  * @ignore_references: whether to unmap folios that were referenced
+ * @gfp: what reclaim may do
  *
- * Some folios of @rest may be unmapped afterwards.  Otherwise like try_to_unmap().
+ * Some folios of @rest may be unmapped afterwards, or in the swap cache.  Otherwise like
+ * try_to_unmap().
  */
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
-			 bool ignore_references)
+			 bool ignore_references, gfp_t gfp)
 {
 	if (!unmap_enabled(UNMAP_BIT_EVICT))
 		stock_try_to_unmap(folio, flags);
 	else if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
-		evict_ahead(folio, flags, rest, !ignore_references);
+		evict_ahead(folio, flags, rest, !ignore_references, gfp & __GFP_IO);
 	else
 		evict(folio, flags);
 }

@@ -109,11 +109,13 @@
  *     reference.
  * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
  *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock
- *     held; only if the entry is clean, so that nobody can write to the page through a stale
- *     TLB entry after the folio lock is dropped; and only if nothing referenced it, where
- *     references count, judged and cleared under one hold of the page-table lock.  At most 31
- *     folios are locked at a time.  See ahead.c and ahead_judge.c: ahead_leave() asserts the
- *     PFN and that the folio is mapped once, ahead_clear() the bounds.  Tested by ahead.
+ *     held; only if the entry is clean or flushed before the folio lock is dropped, so that
+ *     nobody can write to the page through a stale TLB entry then; and only if nothing
+ *     referenced it, where references count, judged and cleared under one hold of the
+ *     page-table lock.  At most 31 folios are locked at a time, none while swap entries are
+ *     allocated, but for the one that gets it.  See ahead.c, ahead_judge.c and ahead_swap.c:
+ *     ahead_leave() asserts the PFN and that the folio is mapped once, ahead_clear() the
+ *     bounds.  Tested by ahead.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -228,6 +230,7 @@ enum unmap_stat_item {
 	UNMAP_STAT_AHEAD_PUT_BACK,
 	UNMAP_STAT_AHEAD_MISSED,
 	UNMAP_STAT_AHEAD_HOT,
+	UNMAP_STAT_AHEAD_SLOTS,
 	NR_UNMAP_STATS,
 };
 

@@ -29,6 +29,7 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_AHEAD_PUT_BACK]	= "ahead_put_back",
 	[UNMAP_STAT_AHEAD_MISSED]	= "ahead_missed",
 	[UNMAP_STAT_AHEAD_HOT]		= "ahead_hot",
+	[UNMAP_STAT_AHEAD_SLOTS]	= "ahead_slots",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

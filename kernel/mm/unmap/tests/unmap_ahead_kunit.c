@@ -294,6 +294,63 @@ static void unmap_ahead_takes_lazyfree(struct kunit *test)
 	clear_bit(PG_dirty, &t->folios[6]->flags);
 }
 
+static void pretend_swap(struct unmap_ahead_test *t, bool swap)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR; i++) {
+		t->folios[i]->mapping = (void *)((unsigned long)&t->mapping |
+						 FOLIO_MAPPING_ANON);
+		if (swap)
+			folio_set_swapbacked(t->folios[i]);
+		else
+			folio_clear_swapbacked(t->folios[i]);
+	}
+}
+
+/* How many of the folios behind the successors need nothing but a swap entry. */
+static unsigned int look(struct unmap_ahead_test *t, unsigned int nr)
+{
+	t->ahead.rest = &t->rest;
+	t->ahead.nr = nr;
+	t->ahead.wanted = 0;
+	if (nr)
+		t->ahead.taken[nr - 1].folio = t->folios[nr];
+	unmap_ahead_look(&t->op, &t->ahead, PTRS_PER_PTE - 1 - nr);
+	t->ahead.nr = 0;
+	nr = t->ahead.wanted;
+	t->ahead.wanted = 0;
+	return nr;
+}
+
+/* In the swap cache folios may go, dirty or not; others may get a swap entry. */
+static void unmap_ahead_takes_swap_cache(struct kunit *test)
+{
+	struct unmap_ahead_test *t = test->priv;
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_UNMAP_AHEAD_SWAP))
+		kunit_skip(test, "no swap");
+	pretend_swap(t, true);
+	put_entry(t, 2, pte_mkdirty(plain_pte(t, 2)));
+	if (pte_soft_dirty(ptep_get(t->table + 2)))
+		put_entry(t, 2, pte_clear_soft_dirty(ptep_get(t->table + 2)));
+	KUNIT_EXPECT_EQ(test, collect(test), 0);
+	KUNIT_EXPECT_EQ(test, look(t, 0), UNMAP_AHEAD_MAX);
+	for (i = 1; i < 6; i++)
+		folio_set_swapcache(t->folios[i]);
+	KUNIT_EXPECT_EQ(test, collect(test), 5);
+	KUNIT_EXPECT_EQ(test, look(t, 5), NR - 6);
+	KUNIT_EXPECT_EQ(test, look(t, 0), 0);
+
+	t->ahead.references = true;
+	put_entry(t, 9, pte_mkyoung(plain_pte(t, 9)));
+	KUNIT_EXPECT_EQ(test, look(t, 5), 3);
+	for (i = 1; i < 6; i++)
+		folio_clear_swapcache(t->folios[i]);
+	pretend_swap(t, false);
+}
+
 static struct kunit_case unmap_ahead_cases[] = {
 	KUNIT_CASE(unmap_ahead_takes_up_to_31),
 	KUNIT_CASE(unmap_ahead_ends_with_table),
@@ -308,6 +365,7 @@ static struct kunit_case unmap_ahead_cases[] = {
 	KUNIT_CASE(unmap_ahead_refuses_vmas),
 	KUNIT_CASE(unmap_ahead_judges_references),
 	KUNIT_CASE(unmap_ahead_takes_lazyfree),
+	KUNIT_CASE(unmap_ahead_takes_swap_cache),
 	{}
 };
 
