@@ -34,6 +34,7 @@ LONG = {
     "trace": 90, "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
     "freeing": 40,
     "reference": 120,
+    "trace": 90, "ahead": 60, "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
 }  # fmt: skip
 SHORT = 20
 # The variant without KASAN, so that it can boot with five-level page tables.

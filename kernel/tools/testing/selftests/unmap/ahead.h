@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of ahead, which tests that reclaim evicts neighbours together.
+ *
+ * ahead_util.c		memory, counters, what reclaim did with each page, on and off
+ * ahead_take.c		what is taken, and what is not, although nothing refuses it
+ * ahead_refuse.c	pages and memory that are refused
+ * ahead_hot.c		pages that are in use
+ * ahead_race.c		other threads change memory between the list and the lock
+ * ahead_lost.c		stores that must reach the file
+ * ahead_swap.c		swap that is full, limited, or taken away
+ * ahead_latency.c	how long others wait for a folio
+ *
+ * Jobs run in processes of their own: see apart().  They make their memory with ahead_make().
+ */
+#ifndef AHEAD_H
+#define AHEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#define LEN		PMD
+#define PAGES		((long)(LEN / PAGE))
+#define SEED		23
+#define STRETCH		32L	/* the most folios that are evicted together */
+#define NR_KINDS	4
+#define WINDOW		50	/* us */
+
+/*
+ * What this process's own memory may add to counts during memory.reclaim: its stack, its data.
+ * Reclaim of the file lists alone finds none of it.
+ */
+#define OWN		96L
+long ahead_own(enum kind kind);
+
+typedef bool (*ahead_job)(struct scene *scene);
+
+/* What reclaim did. */
+enum fate { GONE, STAYED, SWAPPED };
+
+struct outcome {
+	__u8 fate[PMD / PAGE];	/* enum fate */
+	long there;		/* how many stayed */
+	/* By how much counters rose. */
+	long long taken, stretches, entries, freed, swapped, activated;
+	long note;		/* a number that only the job knows the meaning of */
+};
+
+/* The outcome of the job that runs now: memory shared with the test. */
+extern struct outcome *outcome;
+
+/* Memory of scene->kind with fill()'s content, in single pages, all mapped; files are clean. */
+bool ahead_make(struct scene *scene);
+/* The number of pages with wrong content; what was lazyfree may be zero. */
+long ahead_wrong(const struct scene *scene);
+/* Should this kernel evict neighbours together?  Linux 6.12, if that is switched on. */
+bool ahead_is_on(void);
+/* The same, for memory of this kind? */
+bool ahead_takes(enum kind kind);
+/* How many folios were evicted ahead of their turn since boot; 0 if this kernel does not count. */
+long long ahead_taken(void);
+/*
+ * MADV_PAGEOUT, with the outcome; references do not count.  The pages are on reclaim's list
+ * in the order of their addresses.
+ */
+bool ahead_page_out(const struct scene *scene);
+/* memory.reclaim in passes, with the outcome; references count, but all are cleared first. */
+bool ahead_reclaim(const struct scene *scene, int passes);
+/* Count from here to there, for @outcome. */
+void ahead_count_from(void);
+void ahead_count_to(void);
+/* Run the job with the switch on (or off). */
+bool ahead_run(ahead_job job, struct scene *scene, bool on);
+/* Run the job switched off and on, and compare the fates of all pages and the counters. */
+bool ahead_both(ahead_job job, struct scene *scene);
+/* Run it switched off and on; the number that each run has noted. */
+bool ahead_twice(ahead_job job, struct scene *scene);
+long ahead_note(bool on);
+
+/* ahead_take.c */
+bool take_all(struct scene *scene);
+bool take_max_run(struct scene *scene);
+bool take_alone(struct scene *scene);
+bool take_vmas(struct scene *scene);
+bool take_tables(struct scene *scene);
+bool take_reclaim(struct scene *scene);
+
+/* ahead_refuse.c */
+bool refuse_shared(struct scene *scene);
+bool refuse_some_shared(struct scene *scene);
+bool refuse_referenced(struct scene *scene);
+bool refuse_pinned(struct scene *scene);
+bool refuse_armed(struct scene *scene);
+bool refuse_mlocked(struct scene *scene);
+bool refuse_dirty(struct scene *scene);
+bool refuse_some_dirty(struct scene *scene);
+bool refuse_merged(struct scene *scene);
+bool refuse_notified(struct scene *scene);
+bool refuse_copied(struct scene *scene);
+bool refuse_redirtied(struct scene *scene);
+
+/* ahead_hot.c */
+bool mglru_set(int mask);
+void mglru_restore(void);
+bool hot_stays(struct scene *scene);
+bool hot_aging(struct scene *scene);
+
+/* ahead_race.c */
+void race_seed(unsigned long seed);
+bool race_faults(struct scene *scene);
+bool race_fork(struct scene *scene);
+bool race_mremap(struct scene *scene);
+bool race_uffd_move(struct scene *scene);
+bool race_remap(struct scene *scene);
+bool race_truncate(struct scene *scene);
+bool race_migrate(struct scene *scene);
+bool race_mlock(struct scene *scene);
+bool race_mprotect(struct scene *scene);
+
+/* ahead_lost.c */
+bool lost_store(struct scene *scene);
+bool lost_writeback(struct scene *scene);
+
+/* ahead_swap.c */
+bool swap_full(struct scene *scene);
+bool swap_limit(struct scene *scene);
+bool swap_used(struct scene *scene);
+
+/* ahead_latency.c: touches of pages that are being reclaimed, in seconds; off, on. */
+struct waits {
+	double median_longest;	/* the median of the rounds' longest touches */
+	double page;		/* the median of what reclaim took for one page */
+};
+
+extern struct waits *waits;
+bool measure_waits(struct scene *scene);
+
+#endif /* AHEAD_H */
