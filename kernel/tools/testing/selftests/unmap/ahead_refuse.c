@@ -158,8 +158,8 @@ bool refuse_referenced(struct scene *s)
 		CHECK_EQ((PAGES + 1) / EVERY, outcome->there);
 	else
 		CHECK_EQ(0, outcome->there);
-	if (ahead_takes(s->kind))	/* the others are taken all the same */
-		CHECK(outcome->taken >= PAGES / 4);
+	if (ahead_takes(s->kind))	/* others are taken all the same */
+		CHECK(outcome->taken >= PAGES / 8);
 	CHECK_EQ(0, ahead_wrong(s));
 	unpin(&pin);
 	return true;
