@@ -97,16 +97,18 @@
  *     MADV_DONTNEED discarded all that the table maps.  unmap_pmd_unhook()
  *     asserts that pmd_none() is true of the mark that it leaves.
  *
- * 13. Freed together, accounted together.  The sizes of LRU lists lag behind the lists only
- *    while the lock of their lruvec is held: who takes it reads exact sizes.
- *    lru_debt_settle() and lru_debt_lock() in freeing.c assert that nothing is owed when the
- *    lock is dropped.  Tested by freeing.
  * 12. References.  Reclaim learns from the accessed bits of a run what it would
  *     learn entry by entry: stock's functions age each young entry, in the order
  *     of the addresses.  Old entries, for which those functions do nothing, are
  *     skipped; unless the mm has MMU notifiers, which are asked page by page.
  *     reference_assert_run() asserts the run's bounds.  Tested by KUnit and by
  *     reference.
+ *
+ * 13. Freed together, accounted together.  The sizes of LRU lists lag behind the lists only
+ *    while the lock of their lruvec is held: who takes it reads exact sizes.
+ *    lru_debt_settle() and lru_debt_lock() in freeing.c assert that nothing is owed when the
+ *    lock is dropped.  Tested by freeing.
+ *
  * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
  *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock
  *     held; only if the entry is clean or flushed before the folio lock is dropped, so that

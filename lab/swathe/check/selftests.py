@@ -31,10 +31,8 @@ SKIPPED = 4
 LONG = {
     "tables": 270, "faults": 200, "discard": 160, "filemap": 140, "swap": 130, "tables_thp": 120,
     "kept": 100, "pressure": 95, "readers": 70, "ends": 60, "memx": 50, "lazyfree": 45,
-    "trace": 90, "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
-    "freeing": 40,
-    "reference": 120,
-    "trace": 90, "ahead": 60, "poison": 45, "accounting": 35, "neighbours": 35, "putback": 30,
+    "reference": 120, "trace": 90, "ahead": 60, "poison": 45, "freeing": 40, "accounting": 35,
+    "neighbours": 35, "putback": 30,
 }  # fmt: skip
 SHORT = 20
 # The variant without KASAN, so that it can boot with five-level page tables.
