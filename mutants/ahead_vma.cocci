@@ -2,7 +2,7 @@
 @@
 expression addr, end;
 @@
-ahead_limit(...)
+ahead_following(...)
 {
   <...
 - min(addr | ~PMD_MASK, end - 1)
