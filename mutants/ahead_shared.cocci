@@ -2,7 +2,7 @@
 @@
 expression folio;
 @@
-unmap_ahead_may_go(...)
+ahead_may_be_next(...)
 {
   <...
 - folio_mapcount(folio) != 1

@@ -2,7 +2,7 @@
 @look@
 expression pte;
 @@
-unmap_ahead_may_go(...)
+ahead_may_be_next(...)
 {
   <...
 - pte_dirty(pte)
