@@ -183,7 +183,9 @@ def judge(heard: Transcript, cpus: int) -> list[str]:
         return ["the program did not end"]
     problems = COMPLAINT.findall(heard.text)
     tests = tap.parse(found[-1].text, "memx") if "TAP version" in found[-1].text else []
-    problems += [test.name for test in tests if test.verdict is Verdict.FAILED]
+    problems += [
+        f"{test.name} {test.detail}".strip() for test in tests if test.verdict is Verdict.FAILED
+    ]
     if found[-1].status not in (0, *HARMLESS) and not problems:
         problems.append(f"status {found[-1].status}")
     if not operations(heard.text):
