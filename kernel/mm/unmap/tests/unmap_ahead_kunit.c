@@ -79,7 +79,6 @@ static unsigned int collect(struct kunit *test)
 
 	t->ahead.nr = 0;
 	t->ahead.rest = &t->rest;
-	t->ahead.flags = TTU_BATCH_FLUSH;
 	if (!unmap_ahead_suits(&t->op, &t->ahead))
 		return 0;
 	unmap_ahead_collect(&t->op, &t->ahead);
@@ -106,6 +105,7 @@ static int unmap_ahead_init(struct kunit *test)
 	t->vma.vm_start = TABLE_ADDR;
 	t->vma.vm_end = TABLE_ADDR + 2 * PMD_SIZE;
 	t->op.vma = &t->vma;
+	t->ahead.flags = TTU_BATCH_FLUSH;
 	t->table = (pte_t *)get_zeroed_page(GFP_KERNEL);
 	if (!t->table)
 		return -ENOMEM;
