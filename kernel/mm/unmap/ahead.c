@@ -247,11 +247,17 @@ static void ahead_settle(struct unmap_op *op, const struct unmap_ahead *ahead,
  * keep the VMA and the table.  No MMU notifier is registered with the mm, and none can be while
  * the rmap lock is held.
  *
+ * If fork() mapped the first folio again, the rmap walk goes on in another VMA: then there is no
+ * stretch, and the one that there is ends the walk.
+ *
  * Return: whether there are successors whose entries were cleared.
  */
 bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 {
 	VM_WARN_ON_ONCE(mm_has_notifiers(op->vma->vm_mm));
+	VM_WARN_ON_ONCE(ahead->nr || ahead->wanted);
+	if (folio_mapped(op->folio))
+		return false;
 	if (!unmap_ahead_suits(op, ahead)) {
 		ahead_pause(true);
 		return false;

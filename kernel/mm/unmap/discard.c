@@ -250,9 +250,9 @@ static __always_inline bool discard_emptied_all(const struct discard *d, unsigne
  * whether it may be.
  */
 static __always_inline bool discard_looks_empty(const struct discard *d, pte_t *table,
-						unsigned long addr)
+						bool gather)
 {
-	if (d->remains || discard_is_last(d) || discard_is_for_gather(d, addr))
+	if (d->remains || discard_is_last(d) || gather)
 		return unmap_table_emptied(table);
 	return unmap_table_may_be_empty(d->tlb->mm, table);
 }
@@ -266,12 +266,14 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 		     spinlock_t *ptl)
 {
 	pte_t *table = unmap_table_of(start);
-	bool all;
+	bool all, gather;
 
 	if (!d->tables)
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
-	if (!all && !discard_looks_empty(d, table, addr))
+	/* Once: the answer may change, and only an answer of true has all entries looked at. */
+	gather = discard_is_for_gather(d, addr);
+	if (!all && !discard_looks_empty(d, table, gather))
 		return TABLE_STAYS;
 	if (discard_is_last(d) && discard_give_back(d, pmd, table, addr, ptl)) {
 		unmap_count(UNMAP_STAT_TABLES_NOTICED, all);
@@ -279,7 +281,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	}
 	if (all)
 		unmap_table_noticed(table);
-	if (discard_is_for_gather(d, addr))
+	if (gather)
 		return unmap_table_try_unhook(d->tlb->mm, pmd, table, ptl) ?
 		       TABLE_UNHOOKED : TABLE_EMPTIED;
 	discard_note_table(d, pmd, addr);

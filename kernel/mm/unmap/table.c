@@ -174,6 +174,15 @@ static bool table_all_none(pte_t *table)
 	return true;
 }
 
+/**
+ * unmap_table_assert_none - assert that a page table is empty (law 7), if CONFIG_DEBUG_VM
+ * @table: its lock is held on entry and return
+ */
+void unmap_table_assert_none(pte_t *table)
+{
+	VM_WARN_ON_ONCE(table_any_used(table) != PTRS_PER_PTE);
+}
+
 /* The proof that law 7 demands: PMD lock and page-table lock are held. */
 static bool table_proven_empty(pte_t *table)
 {

@@ -125,6 +125,7 @@ static inline unsigned int unmap_table_watched(pte_t *table)
 
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
+void unmap_table_assert_none(pte_t *table);
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
 
 /* Whether the table is empty.  Page-table lock held on entry and return. */

@@ -76,6 +76,7 @@ bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
 		return false;
 	unmap_window();		/* for readers that will find the table gone */
 	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
+	unmap_table_assert_none(table);
 	pmd_clear(pmd);		/* without a mark */
 	if (ptl != pml)
 		spin_unlock(pml);
