@@ -257,6 +257,12 @@ static __always_inline bool discard_looks_empty(const struct discard *d, pte_t *
 	return unmap_table_may_be_empty(d->tlb->mm, table);
 }
 
+/* The pass ended in the middle, and the next one goes on from there: something is left. */
+static __always_inline bool discard_goes_on(const struct discard *d)
+{
+	return d->addr != d->limit && d->addr & ~PMD_MASK;
+}
+
 /*
  * Note the page table if it is empty now, or unhook it if the mmu_gather gets it.  Nearly
  * always it is enough to read one entry.
@@ -268,7 +274,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	pte_t *table = unmap_table_of(start);
 	bool all, gather;
 
-	if (!d->tables)
+	if (!d->tables || discard_goes_on(d))
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
 	/* Once: the answer may change, and only an answer of true has all entries looked at. */

@@ -33,7 +33,6 @@ static void lru_debt_settle(struct lru_debt *debt)
 	if (!debt->lruvec)
 		return;
 	lru_debt_pay(debt);
-	VM_WARN_ON_ONCE(debt->pages || debt->key);
 	unlock_page_lruvec_irqrestore(debt->lruvec, debt->irqs);
 	debt->lruvec = NULL;
 }
@@ -42,16 +41,19 @@ static void lru_debt_settle(struct lru_debt *debt)
 static void lru_debt_lock(struct lru_debt *debt, struct folio *folio)
 {
 	lru_debt_pay(debt);
-	VM_WARN_ON_ONCE(debt->pages || debt->key);
 	folio_lruvec_relock_irqsave(folio, &debt->lruvec, &debt->irqs);
 }
 
 /*
  * Nobody else changes these flags without the lock: that takes a reference or a mapping, and
- * there is none left.  So they can be cleared with a plain store, as stock clears PG_lru.
+ * there is none left.  So they can be cleared with a plain store, as stock clears PG_lru; like
+ * that store, it can lose a PG_hwpoison that memory_failure() sets at the same time.
+ *
+ * Law 13: the lock that is held is that of the folio's lruvec.
  */
 static __always_inline void take_off_list(struct lru_debt *debt, struct folio *folio)
 {
+	VM_WARN_ON_ONCE_FOLIO(!folio_matches_lruvec(folio, debt->lruvec), folio);
 	list_del(&folio->lru);
 	folio->flags &= ~LIST_FLAGS;
 	debt->pages += folio_nr_pages(folio);

@@ -106,8 +106,7 @@
  *
  * 13. Freed together, accounted together.  The sizes of LRU lists lag behind the lists only
  *    while the lock of their lruvec is held: who takes it reads exact sizes.
- *    lru_debt_settle() and lru_debt_lock() in freeing.c assert that nothing is owed when the
- *    lock is dropped.  Tested by freeing.
+ *    take_off_list() in freeing.c asserts that the lock is the right one.  Tested by freeing.
  *
  * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
  *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock

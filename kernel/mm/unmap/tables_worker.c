@@ -140,8 +140,8 @@ void unmap_worker_wake(void)
  */
 void unmap_sweep_own(void)
 {
+	bool left = false, swept = false;
 	struct kept *record;
-	bool left = false;
 
 	if (!unmap_tables_enabled() || !unmap_policy_eager() || !current->mm)
 		return;
@@ -150,8 +150,10 @@ void unmap_sweep_own(void)
 			unmap_kept_sweep(record, 0, TABLE_BY_OWN);
 		left = places_left(&record->places);
 		unmap_kept_put_back(record);
+		swept = true;
 	}
-	if (left)
+	/* It may have looked while the record was not in its bucket. */
+	if (swept)
 		unmap_worker_wake();
 }
 

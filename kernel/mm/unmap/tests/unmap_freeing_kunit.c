@@ -3,11 +3,12 @@
  * Freeing a batch of folios from several LRU lists and zones: each list is as long afterwards
  * as before.
  *
- * The folios are charged to nobody.  Nobody else adds folios to lists: KUnit runs before the
+ * The folios are charged to the root control group.  Nobody else adds folios to lists: KUnit runs before the
  * first process, and waits here until the initial file system is unpacked.
  */
 #include <kunit/test.h>
 #include <linux/initrd.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/pagevec.h>
@@ -79,6 +80,7 @@ static long add_folio(struct kunit *test, unsigned int kind)
 					  kind & 16 ? ORDER : 0);
 
 	KUNIT_ASSERT_NOT_NULL(test, folio);
+	KUNIT_ASSERT_EQ(test, mem_cgroup_charge(folio, NULL, GFP_KERNEL), 0);
 	folio_batch_add(&t->folios, folio);
 	if (kind & 4)
 		__folio_set_swapbacked(folio);
