@@ -282,19 +282,19 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
  *
  * No lock is held but that of the first folio.  From now on anything may happen to the
  * successors.  The caller flushes before it frees or writes any; but those in the swap cache
- * others may move or take back once they are not locked, so dirty ones are flushed here.  The
- * caller would do so next, for the first folio.
+ * others may move or take back once they are not locked, so they are flushed here.  The
+ * caller would do so next, for the first folio, if that is dirty.
  */
 void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
 	if (ahead->nr && ahead->kind == UNMAP_KIND_SWAP)
-		try_to_unmap_flush_dirty();
+		try_to_unmap_flush();
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr)
 		unmap_window();
-	if (ahead->wanted)
-		unmap_ahead_swap(ahead);
+	if (ahead->wanted && !unmap_ahead_swap(ahead) && !ahead->nr)
+		ahead_pause(true);
 }

@@ -61,6 +61,7 @@ DECLARE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
 /* ahead_judge.c */
 bool unmap_ahead_suits(const struct unmap_op *op, struct unmap_ahead *ahead);
 bool unmap_ahead_is_mapped(struct folio *folio, pte_t pte);
+bool unmap_ahead_needs_care(struct folio *folio);
 bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			struct folio *folio, pte_t pte);
 bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pte_t pte);
@@ -71,15 +72,16 @@ bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead 
 #ifdef CONFIG_UNMAP_AHEAD_SWAP
 void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 		      unsigned int left);
-void unmap_ahead_swap(struct unmap_ahead *ahead);
+unsigned int unmap_ahead_swap(struct unmap_ahead *ahead);
 #else
 static inline void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 				    unsigned int left)
 {
 }
 
-static inline void unmap_ahead_swap(struct unmap_ahead *ahead)
+static inline unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 {
+	return 0;
 }
 #endif
 

@@ -20,7 +20,10 @@
 /* VMAs where a page needs more than to be unmapped, or where dirty has another meaning. */
 #define AHEAD_VM_REFUSED	(VM_LOCKED | VM_SHADOW_STACK | VM_SPECIAL)
 
-/* The bits in which all entries of a stretch agree: all but the PFN, accessed and dirty. */
+/*
+ * The bits in which all entries of a stretch agree: all but the PFN, accessed and dirty.  Where
+ * an architecture does not tell them, there are no bits to compare.
+ */
 static u64 ahead_bits(pte_t pte)
 {
 	return pgprot_val(pte_pgprot(pte_mkold(pte_mkclean(pte))));
@@ -47,7 +50,7 @@ bool unmap_ahead_suits(const struct unmap_op *op, struct unmap_ahead *ahead)
 		ahead->kind = UNMAP_KIND_SWAP;
 	else
 		ahead->kind = UNMAP_KIND_LAZYFREE;
-	return pte_present(pte) && !pte_uffd(pte);
+	return pte_present(pte) && !pte_protnone(pte) && !pte_uffd(pte);
 }
 
 /**
@@ -74,8 +77,12 @@ static bool ahead_same_kind(const struct unmap_op *op, const struct unmap_ahead 
 	       folio_test_swapbacked(folio) == (ahead->kind == UNMAP_KIND_SWAP);
 }
 
-/* What the loop of reclaim would look at, or keep, before it unmaps the folio. */
-static bool ahead_needs_care(struct folio *folio)
+/**
+ * unmap_ahead_needs_care - whether the loop of reclaim would look at the folio, or keep it,
+ *	before it unmaps it
+ * @folio: a reference is held
+ */
+bool unmap_ahead_needs_care(struct folio *folio)
 {
 	return folio_test_mlocked(folio) || folio_test_writeback(folio) ||
 	       folio_test_ksm(folio) || PageHWPoison(folio_page(folio, 0)) ||
@@ -93,13 +100,15 @@ static bool ahead_may_be_next(const struct unmap_op *op, const struct unmap_ahea
 {
 	if (pte_dirty(pte) && ahead->kind != UNMAP_KIND_SWAP)
 		return false;
+	if (pte_protnone(pte))		/* its flush is not recorded: the stretch's would not be */
+		return false;
 	if (ahead_bits(pte) != ahead_bits(op->run.pte))
 		return false;
 	if (folio_mapcount(folio) != 1 || !ahead_same_kind(op, ahead, folio))
 		return false;
 	if (ahead->kind == UNMAP_KIND_LAZYFREE && folio_test_dirty(folio))
 		return false;
-	return !ahead_needs_care(folio);
+	return !unmap_ahead_needs_care(folio);
 }
 
 /**

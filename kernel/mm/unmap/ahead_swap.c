@@ -46,25 +46,25 @@ void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead, unsi
 }
 
 /*
- * Whether there is room for all, so that none is refused and counted as such twice: here, and
+ * Whether there is room, so that none is refused and counted as such twice: here, and
  * when the loop comes to it.  The folio is locked, which keeps its memcg.
  */
-static bool ahead_swap_has_room(struct folio *folio, unsigned int nr)
+static bool ahead_swap_has_room(struct folio *folio)
 {
 	struct mem_cgroup *memcg = folio_memcg(folio);
 
-	return (memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages()) >= (long)nr;
+	return (memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages()) > 0;
 }
 
 /* Look again: the locks were dropped.  Then do what the loop would do. */
-static bool ahead_swap_one(struct folio *folio, unsigned int nr)
+static bool ahead_swap_one(struct folio *folio)
 {
 	VM_WARN_ON_ONCE_FOLIO(folio_test_large(folio), folio);
 	if (!folio_test_anon(folio) || !folio_test_swapbacked(folio) ||
 	    folio_test_swapcache(folio) || !folio_mapped(folio) ||
-	    folio_test_writeback(folio) || folio_maybe_dma_pinned(folio))
+	    unmap_ahead_needs_care(folio))
 		return false;
-	return ahead_swap_has_room(folio, nr) && add_to_swap(folio);
+	return ahead_swap_has_room(folio) && add_to_swap(folio);
 }
 
 /**
@@ -73,8 +73,10 @@ static bool ahead_swap_one(struct folio *folio, unsigned int nr)
  *
  * May sleep.  No lock is held but that of the first folio; each of the others is locked while it
  * gets its swap entry, if nobody else has locked it.  Stops at the first that gets none.
+ *
+ * Return: how many got one.
  */
-void unmap_ahead_swap(struct unmap_ahead *ahead)
+unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->wanting;
 	unsigned int left;
@@ -85,10 +87,11 @@ void unmap_ahead_swap(struct unmap_ahead *ahead)
 
 		if (!folio_trylock(folio))
 			break;
-		done = ahead_swap_one(folio, left);
+		done = ahead_swap_one(folio);
 		folio_unlock(folio);
 		if (!done)
 			break;
 	}
 	unmap_count(UNMAP_STAT_AHEAD_SLOTS, ahead->wanted - left);
+	return ahead->wanted - left;
 }

@@ -113,8 +113,8 @@
  *     held; only if the entry is clean or flushed before the folio lock is dropped, so that
  *     nobody can write to the page through a stale TLB entry then; and only if nothing
  *     referenced it, where references count, judged and cleared under one hold of the
- *     page-table lock.  At most 31 folios are locked at a time, none while swap entries are
- *     allocated, but for the one that gets it.  See ahead.c, ahead_judge.c and ahead_swap.c:
+ *     page-table lock.  At most 32 folios are locked at a time, and while a swap entry is
+ *     allocated two: the first, and the one that gets it.  See ahead.c, ahead_judge.c and ahead_swap.c:
  *     ahead_leave() asserts the PFN and that the folio is mapped once, ahead_clear() the
  *     bounds.  Tested by ahead.
  */
