@@ -163,7 +163,7 @@ REFERENCES = ("folio_referenced", "rmap_walk_anon", "folio_referenced_one")
         ((*REFERENCES, "page_vma_mapped_walk"), "look"),
         ((*REFERENCES, "ptep_clear_flush_young"), "flush"),
         (("shrink_folio_list", "swap_writepage", "free_unref_folios"), "writing"),
-        (("shrink_folio_list", "add_to_swap"), "everything else"),
+        (("shrink_folio_list", "add_to_swap", "swap_cgroup_record"), "everything else"),
     ],
 )
 def test_the_part_of_a_call_path(path: tuple[str, ...], part: str) -> None:

@@ -39,7 +39,8 @@ MEMBERS: Mapping[str, str] = {
     """,
     CLEAR: """
         try_to_unmap_one evict_from_vma evict_* unmap_run_clear run_clear_many lazyfree_*
-        unmap_lazyfree_leave swap_* unmap_swap_leave folio_unmap_invalidate zap_pte_range
+        unmap_lazyfree_leave swap_leave_entries swap_prepare swap_add_marks unmap_swap_leave
+        zap_pte_range
         zap_present_* zap_nonpresent* discard_* ptep_get_and_clear* ptep_clear* clear_full_ptes
         set_tlb_ubc_flush_pending native_set_pte vm_normal_page vm_normal_folio
     """,
