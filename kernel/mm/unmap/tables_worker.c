@@ -135,26 +135,24 @@ void unmap_worker_wake(void)
  * unmap_sweep_own - free the empty tables of this process that were recorded
  *
  * Frees the tables that unmap_kept_evicted() has recorded.  If the mmap lock cannot be taken
- * for reading, the worker frees them later, as it does tables of other processes.  The
- * caller holds no folio lock and no rmap lock.
+ * for reading, the worker frees them later, as it does tables of other processes, and what
+ * this process emptied in another control group.  The caller holds no folio lock and no rmap
+ * lock.
  */
 void unmap_sweep_own(void)
 {
-	bool left = false, swept = false;
 	struct kept *record;
 
 	if (!unmap_tables_enabled() || !unmap_policy_eager() || !current->mm)
 		return;
-	while (!left && (record = unmap_kept_take_own(current->mm))) {
-		if (unmap_grace_has_room(current->mm))
-			unmap_kept_sweep(record, 0, TABLE_BY_OWN);
-		left = places_left(&record->places);
-		unmap_kept_put_back(record);
-		swept = true;
-	}
-	/* It may have looked while the record was not in its bucket. */
-	if (swept)
-		unmap_worker_wake();
+	record = unmap_kept_take_own(current->mm);
+	if (!record)
+		return;
+	if (unmap_grace_has_room(current->mm))
+		unmap_kept_sweep(record, 0, TABLE_BY_OWN);
+	unmap_kept_put_back(record);
+	/* The worker may have looked while the record was not in its bucket. */
+	unmap_worker_wake();
 }
 
 /**

@@ -80,8 +80,8 @@ static long add_folio(struct kunit *test, unsigned int kind)
 					  kind & 16 ? ORDER : 0);
 
 	KUNIT_ASSERT_NOT_NULL(test, folio);
-	KUNIT_ASSERT_EQ(test, mem_cgroup_charge(folio, NULL, GFP_KERNEL), 0);
 	folio_batch_add(&t->folios, folio);
+	KUNIT_ASSERT_EQ(test, 0, mem_cgroup_charge(folio, NULL, GFP_KERNEL));
 	if (kind & 4)
 		__folio_set_swapbacked(folio);
 	if (kind & 8)

@@ -30,7 +30,8 @@
 #define LRU_GEN		"/sys/kernel/debug/lru_gen"
 #define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
 
-/* Node and zones: what others may allocate or free meanwhile, in pages. */
+/* What the test itself, and what others, may allocate or free meanwhile, in pages. */
+#define OWN		16
 #define NOISE		48
 
 /* The kernel brings a control group's statistics up to date every two seconds. */
@@ -179,7 +180,10 @@ static enum list lists_of(enum kind kind)
 	return kind == LAZYFREE || kind == FILE_SHARED ? INACTIVE_FILE : INACTIVE_ANON;
 }
 
-/* Wait until the control group's lists of the kind have grown by @grown pages. */
+/*
+ * Wait until the control group's lists of the kind have grown by @grown pages; return by how
+ * many they have.
+ */
 static long long group_grown(const struct sizes *before, enum kind kind, long long grown)
 {
 	enum list first = lists_of(kind);
@@ -189,7 +193,7 @@ static long long group_grown(const struct sizes *before, enum kind kind, long lo
 	for (int i = 0; i < TRIES; i++) {
 		read_group(&sizes);
 		now = sum(sizes.group, first) - sum(before->group, first);
-		if (now == grown)
+		if (llabs(now - grown) <= OWN)
 			break;
 		usleep(WAIT);
 	}
@@ -204,14 +208,14 @@ static void expect_grown(struct __test_metadata *_metadata, const struct sizes *
 	long long grown_gens;
 	struct sizes now;
 
-	EXPECT_EQ(grown, group_grown(before, kind, grown));
+	EXPECT_GE(OWN, llabs(group_grown(before, kind, grown) - grown));
 	read_sizes(&now);
 	EXPECT_GE(NOISE, llabs(sum(now.node, first) - sum(before->node, first) - grown));
 	EXPECT_GE(NOISE, llabs(sum(now.zones, first) - sum(before->zones, first) - grown));
 	grown_gens = first == INACTIVE_ANON ? now.gen_anon - before->gen_anon :
 					      now.gen_file - before->gen_file;
 	/* Unevictable pages are in no generation. */
-	EXPECT_EQ(generations && kind != LOCKED ? grown : 0, grown_gens);
+	EXPECT_GE(OWN, llabs(grown_gens - (generations && kind != LOCKED ? grown : 0)));
 }
 
 /* Each list for itself is as long as before. */
@@ -220,17 +224,16 @@ static void expect_as_before(struct __test_metadata *_metadata, const struct siz
 {
 	struct sizes now;
 
-	EXPECT_EQ(0, group_grown(before, kind, 0));
+	EXPECT_GE(OWN, llabs(group_grown(before, kind, 0)));
 	read_sizes(&now);
 	for (int i = 0; i < LISTS; i++) {
-		if (before->group[i] != now.group[i])
-			TH_LOG("%s differs", list_names[i]);
-		EXPECT_EQ(before->group[i], now.group[i]);
+		EXPECT_GE(OWN, llabs(now.group[i] - before->group[i]))
+			TH_LOG("%s", list_names[i]);
 		EXPECT_GE(NOISE, llabs(now.node[i] - before->node[i]));
 		EXPECT_GE(NOISE, llabs(now.zones[i] - before->zones[i]));
 	}
-	EXPECT_EQ(before->gen_anon, now.gen_anon);
-	EXPECT_EQ(before->gen_file, now.gen_file);
+	EXPECT_GE(OWN, llabs(now.gen_anon - before->gen_anon));
+	EXPECT_GE(OWN, llabs(now.gen_file - before->gen_file));
 }
 
 FIXTURE_SETUP(freeing)
@@ -318,7 +321,7 @@ TEST_F_TIMEOUT(freeing, referenced, TIME_LIMIT)
 	if (!is_private(variant->kind))
 		SKIP(return, "MADV_DONTNEED frees private memory only");
 	ASSERT_TRUE(pin_open(&pin));
-	for (long i = 0; held < 8; i += step, held++)
+	for (long i = 0; i < PAGES && held < 8; i += step, held++)
 		ASSERT_TRUE(pin_page(&pin, self->mem + i * PAGE));
 	drain();
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED));
@@ -330,13 +333,13 @@ TEST_F_TIMEOUT(freeing, referenced, TIME_LIMIT)
 	munmap(self->mem, LEN);
 }
 
-/* Reading memory as another process would marks its pages as accessed. */
-static bool read_as_other(const char *mem, long pages)
+/* Reading a page as another process would marks it as accessed. */
+static bool read_as_other(const char *mem)
 {
-	static char copy[PMD];
-	struct iovec to = { copy, pages * PAGE }, from = { (void *)mem, pages * PAGE };
+	char byte;
+	struct iovec to = { &byte, 1 }, from = { (void *)mem, 1 };
 
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == pages * (long)PAGE;
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
 /* Make one page in three cold, all others hot; then free them together. */
@@ -347,7 +350,8 @@ TEST_F_TIMEOUT(freeing, ages, TIME_LIMIT)
 	if (variant->kind != ANON || variant->kib != 4)
 		SKIP(return, "for single anonymous pages");
 	for (int i = 0; i < 3; i++) {
-		ASSERT_TRUE(read_as_other(self->mem, PAGES));
+		for (long page = 0; page < PAGES; page++)
+			ASSERT_TRUE(read_as_other(self->mem + page * PAGE));
 		drain();
 	}
 	for (long i = 0; i < PAGES; i += 3)
@@ -392,7 +396,8 @@ TEST_F_TIMEOUT(freeing, groups, TIME_LIMIT)
 	for (long i = 1; i < PAGES; i += 2)
 		mem[i * PAGE] = 1;
 	drain();
-	EXPECT_EQ(PAGES + PAGES / 2, group_grown(&self->before, SHMEM, PAGES + PAGES / 2));
+	EXPECT_GE(OWN, llabs(group_grown(&self->before, SHMEM, PAGES + PAGES / 2) -
+			     (PAGES + PAGES / 2)));
 	ASSERT_EQ(0, ftruncate(fd, 0));
 	expect_grown(_metadata, &self->before, SHMEM, variant->generations, PAGES);
 	snprintf(path, sizeof(path), "%s/memory.stat", other);

@@ -31,6 +31,7 @@
 #define PAGES	((long)(LEN / PAGE))
 #define SEED	3
 #define STEPS	3	/* reclaim so often, and look at the folios after each */
+#define SLOW	180	/* seconds: many scenes, in a kernel that checks everything */
 #define FEW	8	/* single pages that differ by chance; a larger folio has more pages */
 
 /* Bits of /proc/kpageflags. */
@@ -304,8 +305,7 @@ static bool plain_scene(struct _test_data_reference *self, enum kind kind, enum 
 	return true;
 }
 
-/* Three kinds of memory: the slowest of these tests. */
-TEST_F_TIMEOUT(reference, verdicts, 120)
+TEST_F_TIMEOUT(reference, verdicts, SLOW)
 {
 	for (enum kind kind = PAGE_CACHE; kind <= ANON; kind++)
 		compare(_metadata, self, plain_scene, kind);
@@ -331,7 +331,7 @@ static bool shared_scene(struct _test_data_reference *self, enum kind kind, enum
 	return true;
 }
 
-TEST_F(reference, shared)
+TEST_F_TIMEOUT(reference, shared, SLOW)
 {
 	compare(_metadata, self, shared_scene, PAGE_CACHE);
 }
@@ -360,7 +360,7 @@ static bool unaligned_scene(struct _test_data_reference *self, enum kind kind,
 	return true;
 }
 
-TEST_F(reference, unaligned)
+TEST_F_TIMEOUT(reference, unaligned, SLOW)
 {
 	compare(_metadata, self, unaligned_scene, PAGE_CACHE);
 }
@@ -393,7 +393,7 @@ static bool forked_scene(struct _test_data_reference *self, enum kind kind, enum
 	return true;
 }
 
-TEST_F(reference, forked)
+TEST_F_TIMEOUT(reference, forked, SLOW)
 {
 	compare(_metadata, self, forked_scene, ANON);
 }
@@ -422,7 +422,7 @@ static void check_kept(struct __test_metadata *_metadata, struct _test_data_refe
 	unmake(self);
 }
 
-TEST_F(reference, kept)
+TEST_F_TIMEOUT(reference, kept, SLOW)
 {
 	if (lacks(PAGE_CACHE))
 		SKIP(return, "no XFS at /mnt");
@@ -433,7 +433,7 @@ TEST_F(reference, kept)
 		}
 }
 
-TEST_F(reference, aged)
+TEST_F_TIMEOUT(reference, aged, SLOW)
 {
 	if (lacks(PAGE_CACHE))
 		SKIP(return, "no XFS at /mnt");
@@ -510,7 +510,7 @@ static bool mlocked_scene(struct _test_data_reference *self, enum kind kind,
 	return true;
 }
 
-TEST_F(reference, mlocked)
+TEST_F_TIMEOUT(reference, mlocked, SLOW)
 {
 	compare(_metadata, self, mlocked_scene, PAGE_CACHE);
 }
@@ -560,7 +560,7 @@ static void check_idle(struct __test_metadata *_metadata, struct _test_data_refe
 	unmake(self);
 }
 
-TEST_F(reference, idle)
+TEST_F_TIMEOUT(reference, idle, SLOW)
 {
 	if (is_mglru(variant->lru_gen))
 		SKIP(return, "MGLRU's walks of page tables leave no trace in idleness");
