@@ -25,7 +25,6 @@
  * merged           KSM's pages are not taken
  * notified         memory that a device mirrors is not taken
  * hot              pages in use stay, with the classic LRU and with MGLRU
- * aging            the same while MGLRU ages the memory
  *
  * Races, while a thread reclaims.  The seed is printed; AHEAD_SEED=N repeats it:
  *
@@ -160,11 +159,6 @@ TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
 {
 	check_hot(_metadata, &self->scene, 0, hot_stays);
 	check_hot(_metadata, &self->scene, 7, hot_stays);
-}
-
-TEST_F_TIMEOUT(ahead, aging, TIME_LIMIT)
-{
-	check_hot(_metadata, &self->scene, 7, hot_aging);
 }
 
 FIXTURE(ahead_race) {
