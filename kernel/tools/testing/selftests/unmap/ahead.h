@@ -9,7 +9,6 @@
  * ahead_race.c		other threads change memory between the list and the lock
  * ahead_lost.c		stores that must reach the file
  * ahead_swap.c		swap that is full, limited, or taken away
- * ahead_latency.c	how long others wait for a folio
  *
  * Jobs run in processes of their own: see apart().  They make their memory with ahead_make().
  */
@@ -129,13 +128,5 @@ bool swap_full(struct scene *scene);
 bool swap_limit(struct scene *scene);
 bool swap_used(struct scene *scene);
 
-/* ahead_latency.c: touches of pages that are being reclaimed, in seconds; off, on. */
-struct waits {
-	double median_longest;	/* the median of the rounds' longest touches */
-	double page;		/* the median of what reclaim took for one page */
-};
-
-extern struct waits *waits;
-bool measure_waits(struct scene *scene);
 
 #endif /* AHEAD_H */
