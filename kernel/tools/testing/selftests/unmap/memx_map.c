@@ -157,6 +157,22 @@ static bool remap(struct range from, struct range to, int flags)
 	return worked(at == address(to.first) ? 0 : -1, "mremap", "EFAULT EINVAL");
 }
 
+/*
+ * A moved VMA loses its registration, and so does, by a bug of Linux, all of the VMA that it
+ * is merged with: see docs/stock-bugs.md.
+ */
+static void forget_marks_around(struct range range)
+{
+	__u32 first = range.first, end = range.first + range.nr;
+
+	while (first && model(first - 1)->tracked)
+		first--;
+	while (end < ARENA_PAGES && model(end)->tracked)
+		end++;
+	for (; first < end; first++)
+		forget_marks(model(first));
+}
+
 static void move(struct range range)
 {
 	struct range part = { range.first, stretch(range) }, room;
@@ -165,10 +181,10 @@ static void move(struct range range)
 	    !remap(part, room, 0))
 		return;
 	memcpy(model(room.first), model(part.first), part.nr * sizeof(struct page_model));
+	if (model(room.first)->tracked)
+		forget_marks_around(room);	/* across @part, which Linux unmaps last */
 	clear_models(part);
 	mapped_anew(room);
-	for (__u32 i = 0; i < room.nr; i++)
-		forget_marks(model(room.first + i));
 }
 
 /* Move the pages; the old range stays mapped, and is empty. */
