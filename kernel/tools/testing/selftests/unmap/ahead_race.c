@@ -24,7 +24,7 @@
 
 #define PIECE		40L	/* pages, at most: more than a stretch */
 #define COMPACT_UNEVICTABLE	"/proc/sys/vm/compact_unevictable_allowed"
-#define MIN_TURNS	24
+#define MIN_TURNS	8
 #define MAX_TURNS	4000
 #define SECONDS		0.4	/* half as long when off */
 #define PORTION		(128 * PAGE)
