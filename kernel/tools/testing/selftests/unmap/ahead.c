@@ -152,7 +152,8 @@ static void check_hot(struct __test_metadata *_metadata, struct scene *scene, in
 	EXPECT_TRUE(ahead_twice(job, scene));
 	TH_LOG("lru_gen/enabled %d: hot pages evicted: off %ld, on %ld", mask,
 	       ahead_note(false), ahead_note(true));
-	EXPECT_GE(ahead_note(false) + 6, ahead_note(true));
+	/* In one round, by chance, all may go: when on, and when off. */
+	EXPECT_GE(ahead_note(false) + HOT + 6, ahead_note(true));
 }
 
 TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)

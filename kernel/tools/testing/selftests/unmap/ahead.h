@@ -45,7 +45,7 @@ struct outcome {
 	__u8 fate[PMD / PAGE];	/* enum fate */
 	long there;		/* how many stayed */
 	/* By how much counters rose. */
-	long long taken, stretches, entries, freed, swapped, activated;
+	long long taken, stretches, hot, entries, freed, swapped, activated;
 	long note;		/* a number that only the job knows the meaning of */
 };
 
@@ -103,6 +103,8 @@ bool refuse_copied(struct scene *scene);
 bool refuse_redirtied(struct scene *scene);
 
 /* ahead_hot.c */
+#define EVERY_HOT	8L	/* one of so many pages is hot */
+#define HOT		(PAGES / EVERY_HOT)
 bool mglru_set(int mask);
 void mglru_restore(void);
 bool hot_stays(struct scene *scene);

@@ -10,6 +10,7 @@
 
 #define TAKEN		"ahead_folios"
 #define STRETCHES	"ahead_stretches"
+#define REFUSED_HOT	"ahead_hot"
 #define OTHERS		4
 
 struct outcome *outcome;
@@ -93,6 +94,7 @@ void ahead_count_from(void)
 {
 	outcome->taken = -unmap_stat(TAKEN);
 	outcome->stretches = -unmap_stat(STRETCHES);
+	outcome->hot = -unmap_stat(REFUSED_HOT);
 	outcome->entries = -unmap_stat("evict_entries");
 	outcome->freed = -vmstat("pglazyfreed");
 	outcome->swapped = -vmstat("pswpout");
@@ -105,6 +107,7 @@ void ahead_count_to(void)
 	outcome->swapped += vmstat("pswpout");
 	outcome->freed += vmstat("pglazyfreed");
 	outcome->entries += unmap_stat("evict_entries");
+	outcome->hot += unmap_stat(REFUSED_HOT);
 	outcome->stretches += unmap_stat(STRETCHES);
 	outcome->taken += unmap_stat(TAKEN);
 }

@@ -96,9 +96,9 @@ bool all_there(const struct tables *t)
 	return true;
 }
 
-bool none_noticed(const struct tables *t)
+bool few_noticed(const struct tables *t)
 {
-	CHECK_EQ(0, unmap_stat("tables_noticed") - t->noticed);
+	CHECK(unmap_stat("tables_noticed") - t->noticed <= NR_TABLES);
 	return all_there(t);
 }
 

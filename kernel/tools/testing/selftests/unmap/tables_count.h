@@ -41,8 +41,11 @@ int shmem_file(size_t len);
 bool given_back(const struct tables *t, int left);
 /* No table was given back. */
 bool all_there(const struct tables *t);
-/* Nor was any taken for empty, by a pass that went over all of it and left an entry. */
-bool none_noticed(const struct tables *t);
+/*
+ * Nor was any taken for empty more than once: a pass that was interrupted in a table takes a glance
+ * at it, and may miss the entry that is left.
+ */
+bool few_noticed(const struct tables *t);
 /* The memory reads as zero, and can be filled again. */
 bool usable(const struct tables *t);
 
