@@ -35,24 +35,26 @@ MEMBERS: Mapping[str, str] = {
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around
         unmap_run_length run_alike run_ahead run_fours_alike run_exclusive_alike folio_pte_batch*
         folio_unmap_pte_batch unmap_table_look table_next_used table_any_used table_proven_empty
-        unmap_referenced*
+        unmap_referenced* referenced unmap_reference* reference_* unmap_ahead_collect
+        unmap_ahead_look unmap_ahead_may_go unmap_ahead_is_* unmap_ahead_needs_care
+        unmap_ahead_suits unmap_ahead_wants_swap ahead_take
     """,
     CLEAR: """
         try_to_unmap_one evict_from_vma evict_* unmap_run_clear run_clear_many lazyfree_*
         unmap_lazyfree_leave swap_leave_entries swap_prepare swap_add_marks unmap_swap_leave
         zap_pte_range
         zap_present_* zap_nonpresent* discard_* ptep_get_and_clear* ptep_clear* clear_full_ptes
-        set_tlb_ubc_flush_pending native_set_pte vm_normal_page vm_normal_folio
+        unmap_ahead ahead_* set_tlb_ubc_flush_pending native_set_pte vm_normal_page vm_normal_folio
     """,
     FLUSH: """
         ptep_clear_flush ptep_clear_flush_young flush_tlb_* native_flush_tlb_* try_to_unmap_flush*
         arch_tlbbatch_* tlb_flush_mmu* tlb_batch_flush* on_each_cpu* smp_call_function*
         generic_smp_call_function* sysvec_call_function* asm_sysvec_call_function* run_flush_range
         native_send_call_func* native_smp_send* do_flush_tlb* __flush_tlb* flush_context
-        table_flush* inc_mm_tlb_gen broadcast_tlb_flush*
+        ahead_flush table_flush* inc_mm_tlb_gen broadcast_tlb_flush*
     """,
     RMAP: """
-        folio_remove_rmap* __folio_remove_rmap* __folio_mod_stat discard_drop_rmap
+        folio_remove_rmap* __folio_remove_rmap* __folio_mod_stat discard_drop_rmap ahead_drop
         discard_pay_debt discard_rmap* folio_remove_anon_rmap* __folio_add_rmap* munlock_*
     """,
     FREE: """
@@ -62,6 +64,7 @@ MEMBERS: Mapping[str, str] = {
         __mem_cgroup_uncharge* uncharge_* tlb_batch_pages_flush __tlb_batch_free* tlb_finish_mmu
         ___pte_free_tlb tlb_remove_table* pte_free_defer unmap_batch_* table_free* table_unhook
         unmap_table_unhook unmap_table_gather unmap_table_try_unhook batch_*
+        put_together put_one put_special leave_lru take_off_list begin_stretch lru_debt_*
     """,
 }
 
