@@ -137,10 +137,28 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 #define UNMAP_ARCH_SWAP_STEP	0UL
 #endif
 
+/* Clear the entry at @ptep[@i], and gather its dirty and accessed bits in @sum. */
+static __always_inline pte_t unmap_arch_clear_gather(struct mm_struct *mm, unsigned long addr,
+						     pte_t *ptep, unsigned int i, int full,
+						     pte_t sum)
+{
+	return unmap_arch_gather(sum, ptep_get_and_clear_full(mm, addr + i * PAGE_SIZE,
+							      ptep + i, full));
+}
+
+/* The same for the three entries after @ptep[0]. */
+static __always_inline pte_t unmap_arch_clear_three(struct mm_struct *mm, unsigned long addr,
+						    pte_t *ptep, int full, pte_t sum)
+{
+	sum = unmap_arch_clear_gather(mm, addr, ptep, 1, full, sum);
+	sum = unmap_arch_clear_gather(mm, addr, ptep, 2, full, sum);
+	return unmap_arch_clear_gather(mm, addr, ptep, 3, full, sum);
+}
+
 /*
  * get_and_clear_full_ptes(): the architecture's own, if it has one.  The generic one calls
  * pte_mkdirty() and pte_mkyoung() for every dirty or young entry; this one calls each at
- * most once, at the end.
+ * most once, at the end.  Four entries a step: the loop costs as much as clearing does.
  */
 static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned long addr,
 					      pte_t *ptep, unsigned int nr, int full)
@@ -149,14 +167,22 @@ static __always_inline pte_t unmap_arch_clear(struct mm_struct *mm, unsigned lon
 	return get_and_clear_full_ptes(mm, addr, ptep, nr, full);
 #else
 	pte_t first = ptep_get_and_clear_full(mm, addr, ptep, full), sum = first;
+	const pte_t *end = ptep + nr;
+	unsigned int step = 1;
 
 	if (nr == 1)
 		return first;
-	while (--nr) {
-		ptep++;
-		addr += PAGE_SIZE;
-		sum = unmap_arch_gather(sum, ptep_get_and_clear_full(mm, addr, ptep, full));
+	if (nr >= 4) {
+		sum = unmap_arch_clear_three(mm, addr, ptep, full, sum);
+		step = 4;
 	}
+	addr += step * PAGE_SIZE;
+	for (ptep += step; ptep + 4 <= end; ptep += 4, addr += 4 * PAGE_SIZE) {
+		sum = unmap_arch_clear_gather(mm, addr, ptep, 0, full, sum);
+		sum = unmap_arch_clear_three(mm, addr, ptep, full, sum);
+	}
+	for (; ptep < end; ptep++, addr += PAGE_SIZE)
+		sum = unmap_arch_clear_gather(mm, addr, ptep, 0, full, sum);
 	if (pte_dirty(sum) && !pte_dirty(first))
 		first = pte_mkdirty(first);
 	if (pte_young(sum) && !pte_young(first))

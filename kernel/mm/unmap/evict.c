@@ -77,7 +77,7 @@ static unsigned long evict_mapped_pfn(pte_t pte)
 }
 
 /* Find out which page of a large folio the run begins with, and how many follow. */
-static void evict_find_pages(struct unmap_op *op)
+static __always_inline void evict_find_pages(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 

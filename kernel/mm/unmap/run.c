@@ -61,21 +61,39 @@ static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr
 	return i;
 }
 
+/* Whether four entries from @ptep on agree with @want, and each further one is larger by @page. */
+static __always_inline bool run_four_alike(const pte_t *ptep, pte_t want, u64 page)
+{
+	return !pte_val(run_key(unmap_arch_differ(ptep, want, page)));
+}
+
+/* The same for eight: one test for all of them, since a run's entries nearly always agree. */
+static __always_inline bool run_eight_alike(const pte_t *ptep, pte_t want, u64 page)
+{
+	pte_t low = unmap_arch_differ(ptep, want, page);
+	pte_t high = unmap_arch_differ(ptep + 4, __pte(pte_val(want) + 4 * page), page);
+
+	return !pte_val(run_key(__pte(pte_val(low) | pte_val(high))));
+}
+
 /*
- * How many of @left entries from @ptep on continue a run, compared four at a time.  The
- * first is expected to be @want, each further one to be larger by @page.
+ * How many of @left entries from @ptep on continue a run, compared four or eight at a time.
+ * The first is expected to be @want, each further one to be larger by @page.  Four first, so
+ * that short runs stay cheap.
  */
 static __always_inline unsigned int run_fours_alike(const pte_t *ptep, pte_t want, u64 page,
 						    unsigned int left)
 {
-	unsigned int nr = 0;
+	const pte_t *next = ptep, *end = ptep + left;
 
-	while (UNMAP_ARCH_FOURS && nr + 4 <= left &&
-	       !pte_val(run_key(unmap_arch_differ(ptep + nr, want, page)))) {
-		want = __pte(pte_val(want) + 4 * page);
-		nr += 4;
-	}
-	return nr;
+	if (!UNMAP_ARCH_FOURS || left < 4 || !run_four_alike(next, want, page))
+		return 0;
+	want = __pte(pte_val(want) + 4 * page);
+	for (next += 4; next + 8 <= end && run_eight_alike(next, want, page); next += 8)
+		want = __pte(pte_val(want) + 8 * page);
+	if (next + 4 <= end && run_four_alike(next, want, page))
+		next += 4;
+	return next - ptep;
 }
 
 /*
