@@ -165,11 +165,12 @@ static void put_together(struct folio_batch *folios, unsigned int *refs)
  * @refs: how many references to drop, one number a folio; NULL: one each
  *
  * Context: not in an NMI.  Takes the locks of lruvecs, with interrupts disabled, one at a
- * time; the caller holds none of them.
+ * time; the caller holds none of them.  A folio that is alone in its batch has no debt to share:
+ * stock frees it in fewer steps.
  */
 void folios_put_refs(struct folio_batch *folios, unsigned int *refs)
 {
-	if (unmap_enabled(UNMAP_BIT_DISCARD))
+	if (unmap_enabled(UNMAP_BIT_DISCARD) && folio_batch_count(folios) > 1)
 		put_together(folios, refs);
 	else
 		stock_folios_put_refs(folios, refs);
