@@ -107,8 +107,9 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
 		       spinlock_t *ptl)
 {
-	return discard_may_note(d, addr) &&
-	       unmap_table_give_back(d->tables, pmd, table, addr, ptl,
+	if (d->wanted != WANT_ALL_TABLES && !discard_may_note(d, addr))
+		return false;
+	return unmap_table_give_back(d->tables, pmd, table, addr, ptl,
 				     discard_takes_all(d, addr, d->end));
 }
 

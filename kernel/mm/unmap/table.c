@@ -319,11 +319,12 @@ pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
  * Whether a TLB may still hold translations through the tables, other than those that the
  * gather @own will flush.  A task that has cleared entries but not flushed yet announced
  * its flush before it dropped the tables' locks.  Those locks were taken here since, so that
- * the announcement is visible.
+ * the announcement is visible.  @settled: deferred flushes were made here since then, too.
  */
-static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *own)
+static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *own, bool settled)
 {
-	flush_tlb_batched_pending(mm);
+	if (!settled)
+		flush_tlb_batched_pending(mm);
 	return own ? mm_tlb_flush_nested(mm) : mm_tlb_flush_pending(mm);
 }
 
@@ -354,10 +355,10 @@ static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
  * ends in separate calls: the calls take a size as unsigned int, which the range of a
  * 64 KiB table exceeds.
  */
-static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
-			       unsigned long end)
+static __always_inline void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
+					       unsigned long end, bool settled)
 {
-	if (table_flush_pending(tlb->mm, tlb)) {
+	if (table_flush_pending(tlb->mm, tlb, settled)) {
 		tlb_flush_pte_range(tlb, start, PAGE_SIZE);
 		tlb_flush_pte_range(tlb, end - PAGE_SIZE, PAGE_SIZE);
 	} else {
@@ -371,21 +372,21 @@ static void table_flush_gather(struct mmu_gather *tlb, unsigned long start,
 }
 
 static void table_flush_vma(struct vm_area_struct *vma, unsigned long start,
-			    unsigned long end)
+			    unsigned long end, bool settled)
 {
-	if (table_flush_pending(vma->vm_mm, NULL))
+	if (table_flush_pending(vma->vm_mm, NULL, settled))
 		flush_tlb_range(vma, start, end);
 	else
 		unmap_arch_flush_tables(vma, start, end);
 }
 
-static void table_flush(struct table_batch *batch, unsigned long start,
-			unsigned long end)
+static __always_inline void table_flush(struct table_batch *batch, unsigned long start,
+					unsigned long end, bool settled)
 {
 	if (batch->tlb)
-		table_flush_gather(batch->tlb, start, end);
+		table_flush_gather(batch->tlb, start, end, settled);
 	else
-		table_flush_vma(batch->vma, start, end);
+		table_flush_vma(batch->vma, start, end, settled);
 }
 
 /* Laws 7 and 8: no entry may have been installed in a table since it was unhooked. */
@@ -421,9 +422,12 @@ static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned
 	call_rcu_hurry(&gone->pt_rcu_head, table_free_rcu);
 }
 
-/* Law 7: @pml and the table's lock are held, and its entries were seen none under the latter. */
-static void table_unhook_flush(struct table_batch *batch, pmd_t *pmd, pte_t *table,
-			       unsigned long addr, bool whole)
+/*
+ * Law 7: the PMD lock and the table's lock are held, and its entries were seen none under the
+ * latter.  Inline: what table_flush_gather() does for more than one table is left out here.
+ */
+static __always_inline void table_unhook_flush(struct table_batch *batch, pmd_t *pmd,
+					       pte_t *table, unsigned long addr, bool whole)
 {
 	struct mm_struct *mm = batch->vma->vm_mm;
 
@@ -433,7 +437,7 @@ static void table_unhook_flush(struct table_batch *batch, pmd_t *pmd, pte_t *tab
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, !whole && unmap_policy_marks());
 	addr &= PMD_MASK;
-	table_flush(batch, addr, addr + PMD_SIZE);
+	table_flush(batch, addr, addr + PMD_SIZE, true);
 }
 
 /**
@@ -442,7 +446,8 @@ static void table_unhook_flush(struct table_batch *batch, pmd_t *pmd, pte_t *tab
  * @pmd: holds the table
  * @table: all of its entries were seen none since its lock was taken
  * @addr: any address that the table translates
- * @ptl: the table's lock, held on entry and return
+ * @ptl: the table's lock, held on entry and return; since it was taken, deferred flushes were
+ *	made (flush_tlb_batched_pending()), so that no TLB needs one for this table
  * @whole: a single MADV_DONTNEED has emptied the table entirely
  *
  * The short way, without a second look at the entries and without the table's lock being taken
@@ -511,7 +516,7 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 		nr++;
 	}
 	if (nr)
-		table_flush(batch, start, end);
+		table_flush(batch, start, end, false);
 	return nr;
 }
 

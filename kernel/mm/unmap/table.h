@@ -197,10 +197,29 @@ void unmap_grace_end(unsigned int slot, long nr);
 bool unmap_grace_has_room(struct mm_struct *mm);
 
 /* tables_kept.c, tables_worker.c */
-bool unmap_policy_eager(void);
+enum tables_policy {
+	TABLES_EAGER,		/* free empty tables at once */
+	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */
+	TABLES_PRESSURE,	/* keep empty tables until memory is short */
+};
+
+extern enum tables_policy unmap_tables_policy;
+
+/* Whether empty tables are freed at once. */
+static inline bool unmap_policy_eager(void)
+{
+	return !IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE) ||
+	       READ_ONCE(unmap_tables_policy) != TABLES_PRESSURE;
+}
+
+/* Law 11: whether freed tables leave a mark in their PMD. */
+static inline bool unmap_policy_marks(void)
+{
+	return READ_ONCE(unmap_tables_policy) != TABLES_HUGE;
+}
+
 void unmap_worker_wake(void);
 void unmap_worker_policy_changed(void);
-bool unmap_policy_marks(void);
 void unmap_kept_add(struct mm_struct *mm, unsigned long start,
 		    unsigned long end, unsigned int nr);
 void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr);

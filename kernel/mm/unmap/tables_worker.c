@@ -25,12 +25,6 @@
 /* As long as there are records, the worker runs again after this many jiffies. */
 #define LOOK		max(HZ / 10, 1)
 
-enum tables_policy {
-	TABLES_EAGER,		/* free empty tables at once */
-	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */
-	TABLES_PRESSURE,	/* keep empty tables until memory is short */
-};
-
 /* The last one is not offered without a shrinker. */
 #define NR_TABLES_POLICIES	(TABLES_PRESSURE + IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
 
@@ -40,19 +34,7 @@ static const char * const policy_names[] = {
 	[TABLES_PRESSURE]	= "pressure",
 };
 
-static enum tables_policy policy = TABLES_EAGER;
-
-/* Whether empty tables are freed at once. */
-bool unmap_policy_eager(void)
-{
-	return !IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE) || READ_ONCE(policy) != TABLES_PRESSURE;
-}
-
-/* Law 11: whether freed tables leave a mark in their PMD. */
-bool unmap_policy_marks(void)
-{
-	return READ_ONCE(policy) != TABLES_HUGE;
-}
+enum tables_policy unmap_tables_policy = TABLES_EAGER;
 
 /*
  * Sweep a record.  Tables that are left are tried again later; each attempt that frees none
@@ -174,7 +156,7 @@ ssize_t unmap_policy_show(char *buf)
 	int i;
 
 	for (i = 0; i < NR_TABLES_POLICIES; i++)
-		len += sysfs_emit_at(buf, len, i == READ_ONCE(policy) ?
+		len += sysfs_emit_at(buf, len, i == READ_ONCE(unmap_tables_policy) ?
 				     "[%s] " : "%s ", policy_names[i]);
 	len += sysfs_emit_at(buf, len - 1, "\n");
 	return len - 1;
@@ -187,7 +169,7 @@ int unmap_policy_store(const char *text)
 
 	if (i < 0)
 		return -EINVAL;
-	WRITE_ONCE(policy, i);
+	WRITE_ONCE(unmap_tables_policy, i);
 	unmap_worker_policy_changed();
 	return 0;
 }
