@@ -25,6 +25,7 @@
  * merged           KSM's pages are not taken
  * notified         memory that a device mirrors is not taken
  * hot              pages in use stay, with the classic LRU and with MGLRU
+ * aged             the same where MGLRU ages them while they are on reclaim's list
  *
  * Races, while a thread reclaims.  The seed is printed; AHEAD_SEED=N repeats it:
  *
@@ -162,6 +163,17 @@ TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
 		SKIP(return, "which pages of a file are young, its page cache says, too");
 	check_hot(_metadata, &self->scene, 0, hot_stays);
 	check_hot(_metadata, &self->scene, 7, hot_stays);
+}
+
+TEST_F_TIMEOUT(ahead, aged, TIME_LIMIT)
+{
+	if (!(NO_FILES & BIT(variant->kind)))
+		SKIP(return, "which pages of a file are young, its page cache says, too");
+	if (!mglru_set(7) || access("/sys/kernel/debug/lru_gen", W_OK))
+		SKIP(return, "no MGLRU, or no debugfs");
+	EXPECT_TRUE(ahead_twice(aged_stays, &self->scene));
+	TH_LOG("used pages evicted: off %ld, on %ld", ahead_note(false), ahead_note(true));
+	EXPECT_GE(ahead_note(false) + 4, ahead_note(true));
 }
 
 FIXTURE(ahead_race) {

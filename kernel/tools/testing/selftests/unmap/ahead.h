@@ -108,6 +108,7 @@ bool refuse_redirtied(struct scene *scene);
 bool mglru_set(int mask);
 void mglru_restore(void);
 bool hot_stays(struct scene *scene);
+bool aged_stays(struct scene *scene);
 
 /* ahead_race.c */
 void race_seed(unsigned long seed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pages that are in use are not evicted ahead of their turn: see ahead.h. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,8 @@
 #define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
 #define PORTION		(64 * PAGE)
 #define ROUNDS		6	/* less than all cold pages */
+#define AGING		"/sys/kernel/debug/lru_gen"
+#define LONG_WINDOW	60000	/* us: for aging, which looks at the whole process */
 
 static long long mglru_before = -1;
 
@@ -90,5 +93,96 @@ bool hot_stays(struct scene *s)
 	if (ahead_takes(s->kind))
 		CHECK(outcome->taken > HOT / 2 && outcome->hot > HOT / 4);
 	CHECK_EQ(0, ahead_wrong(s));
+	return true;
+}
+
+/*
+ * Aging, between two looks of reclaim at pages that are on its list.  It clears the accessed
+ * bits; that the pages were used is then known from PG_referenced alone.
+ */
+
+/* The control group's id and its youngest generation, as AGING prints them. */
+static bool youngest(unsigned int *id, unsigned long *seq)
+{
+	char line[256], wanted[32], path[128];
+	FILE *f = fopen(AGING, "r");
+	unsigned int number;
+	bool ours = false, found = false;
+
+	snprintf(wanted, sizeof(wanted), "/unmap-%d", getppid());
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "memcg %u %127s", &number, path) == 2) {
+			ours = !strcmp(path, wanted);
+			*id = ours ? number : *id;
+		} else if (ours && sscanf(line, " %lu", seq) == 1) {
+			found = true;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool age_all(void)
+{
+	char command[64];
+	unsigned long seq = 0;
+	unsigned int id = 0;
+
+	CHECK(youngest(&id, &seq));
+	snprintf(command, sizeof(command), "+ %u 0 %lu 200 1", id, seq);
+	return write_text(AGING, command);
+}
+
+static void *reclaim_portion(void *unused)
+{
+	reclaim_all(PORTION);
+	return unused;
+}
+
+/* Until reclaim has evicted something, and so is in its first window; not for long when off. */
+static void await_window(long long evicted)
+{
+	for (int i = 0; i < 40 && unmap_stat("evict_entries") == evicted; i++)
+		usleep(500);
+}
+
+/* The pages that are hot are used, and aged, while reclaim waits. */
+static bool one_aged_round(struct scene *s, long *lost)
+{
+	long long evicted = unmap_stat("evict_entries");
+	pthread_t thread;
+	bool aged;
+
+	CHECK(ahead_make(s));
+	CHECK(cool_all(s));
+	CHECK(!pthread_create(&thread, NULL, reclaim_portion, NULL));
+	await_window(evicted);
+	use_hot(s->mem);
+	aged = age_all();
+	pthread_join(thread, NULL);
+	CHECK(aged);
+	*lost += count_hot_lost(s->mem);
+	CHECK_EQ(0, ahead_wrong(s));
+	CHECK(!munmap(s->mem, s->len));
+	return true;
+}
+
+/* As hot_stays(): notes how often a page was evicted after it had been used. */
+bool aged_stays(struct scene *s)
+{
+	bool done = true;
+	long lost = 0;
+
+	table_window(LONG_WINDOW);
+	ahead_count_from();
+	for (int i = 0; done && i < ROUNDS; i++)
+		done = one_aged_round(s, &lost);
+	ahead_count_to();
+	table_window(0);
+	outcome->note = lost;
+	CHECK(done);
+	if (ahead_takes(s->kind))
+		CHECK(outcome->taken > 0);
 	return true;
 }
