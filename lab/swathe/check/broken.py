@@ -92,8 +92,9 @@ def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
 def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event) -> Finding:
     """Boot, and wait until the program has reported an error or has ended."""
     limit = BOOT_LIMIT + 60 * MINUTES * 2
-    boot = f"{kernel.boot} {KUNIT_BOOT}" if by == KUNIT else kernel.boot
-    machine = vm.checking(kernel.built, kernel.cpus, limit, boot)
+    suites = by == KUNIT
+    boot = f"{kernel.boot} {KUNIT_BOOT}" if suites else kernel.boot
+    machine = vm.checking(kernel.built, kernel.cpus, limit, boot, suites)
     watch, lost = Watch(stop), ""
     heard = session.run(machine, work, f"broken-{kernel.name}", watch, watch)
     if heard.lost:

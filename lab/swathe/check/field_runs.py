@@ -89,9 +89,7 @@ def run(kernel: build.KernelRequest, seed: int) -> list[Test]:
 
     def task(stop: threading.Event) -> list[Test]:
         machine = vm.Machine(built, CPUS, timeout=LIMIT, cpu=built.target.short_strings)
-        heard = session.run(machine, job(program, seed), "field-measure", stop=stop)
-        if isinstance(heard.ending, vm.Stopped):
-            raise heard.ending
+        heard = session.run(machine, job(program, seed), "field-measure", stop=stop).not_stopped()
         return judge({" ".join(section.words): section for section in heard.sections})
 
     return parallel.run([parallel.Task(task, memory=vm.BYTES)], parallel.processors())[0]

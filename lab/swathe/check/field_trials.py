@@ -99,9 +99,8 @@ def attempt(
     """Boot once, and judge the program's output in each run."""
     limit = BOOT_LIMIT + 2 * sum(trial.seconds for trial in trials)
     machine = vm.checking(built, cpus, limit, BOOT)
-    heard = session.run(machine, job(program, trials, seed), f"field-{trials[0].name}", stop=stop)
-    if isinstance(heard.ending, vm.Stopped):
-        raise heard.ending
+    name = f"field-{trials[0].name}"
+    heard = session.run(machine, job(program, trials, seed), name, stop=stop).not_stopped()
     tests = []
     for trial in trials:
         section = next(iter(heard.of(trial.name)), None)

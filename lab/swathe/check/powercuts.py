@@ -2,11 +2,12 @@
 """Cut a guest's power, then check its disk: see ./swathe powercut --help."""
 
 import random
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from swathe.base import process, ui
+from swathe.base import parallel, process, ui
 from swathe.base.paths import GUEST_POWERCUT, SELFTESTS, scratch
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import proof
@@ -86,16 +87,25 @@ def plan(seed: int, cuts: int, spoil: bool = False) -> list[Cut]:
 
 
 def cut_all(request: PowercutRequest) -> list[Test]:
-    """Build the kernel, and do one cut after another."""
+    """Build the kernel, and do the cuts, in one guest per processor at a time."""
     built = build.build(request.kernel)
     program = compile_guest(built)
     machine = vm.checking(built, request.cpus, request.timeout, request.boot)
-    tests = []
-    for cut in plan(request.seed, request.cuts, request.spoil):
-        tests.append(cut_once(machine, program, cut))
-        ui.result(f"{tests[-1].verdict.value}: {tests[-1].name}, {tests[-1].detail}")
+
+    def task(cut: Cut) -> parallel.Task[Test]:
+        return parallel.Task(
+            lambda stop: tell(cut_once(machine, program, cut, stop)), memory=vm.BYTES
+        )
+
+    tasks = [task(cut) for cut in plan(request.seed, request.cuts, request.spoil)]
+    tests = parallel.run(tasks, parallel.processors())
     record(built, request, tests)
     return tests
+
+
+def tell(test: Test) -> Test:
+    ui.result(f"{test.verdict.value}: {test.name}, {test.detail}")
+    return test
 
 
 def record(built: build.BuiltKernel, request: PowercutRequest, tests: list[Test]) -> None:
@@ -120,15 +130,17 @@ def compile_guest(built: build.BuiltKernel) -> Path:
     return compiler.compile_program(sources, flags, headers, built.target.compiler)
 
 
-def cut_once(machine: vm.Machine, program: Path, cut: Cut) -> Test:
+def cut_once(
+    machine: vm.Machine, program: Path, cut: Cut, stop: threading.Event | None = None
+) -> Test:
     """Boot, kill QEMU, boot again with the same disk, and check it."""
     with scratch("powercut") as home:
         disk = home / "disk.img"
         vm.make_disk(disk, machine.disk)
         machine = replace(machine, image_of_disk=disk)
         told = Told(cut.at)
-        problem = write_until_cut(machine, program, cut, told)
-        problem = problem or check_disk(machine, program, told) or repair(disk)
+        problem = write_until_cut(machine, program, cut, told, stop)
+        problem = problem or check_disk(machine, program, told, stop) or repair(disk)
     if problem:
         return Test(cut.name, Verdict.FAILED, problem)
     kept = ui.plural(len(told.synced), "sync")
@@ -141,14 +153,17 @@ def job(program: Path, words: str, texts: Mapping[str, str] | None = None) -> in
     return session.job(lines, {"/bin/powercut": program}, texts)
 
 
-def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) -> str:
+def write_until_cut(
+    machine: vm.Machine, program: Path, cut: Cut, told: Told, stop: threading.Event | None
+) -> str:
     """Return what went wrong: the guest must be alive and evicting when its power is cut."""
     work = job(program, f"{'spoil' if cut.spoil else 'write'} {cut.seed}")
     try:
-        heard = session.run(machine, work, "powercut-write", told)
+        heard = session.run(machine, work, "powercut-write", told, stop)
     except PowerCut:
         off = "unmap=n" in machine.boot.split()
         return "" if off or told.evicted else "nothing was evicted before the cut"
+    heard.not_stopped()
     if heard.lost and "within" in str(heard.lost):
         raise heard.lost
     if heard.lost:
@@ -157,10 +172,11 @@ def write_until_cut(machine: vm.Machine, program: Path, cut: Cut, told: Told) ->
     return f"the guest ended by itself ({said})"
 
 
-def check_disk(machine: vm.Machine, program: Path, told: Told) -> str:
+def check_disk(machine: vm.Machine, program: Path, told: Told, stop: threading.Event | None) -> str:
     """Boot with the disk as the cut left it; return what is missing on it."""
     synced = "".join(f"{line}\n" for line in told.synced)
-    heard = session.run(machine, job(program, f"check {LIST}", {LIST: synced}), "powercut-check")
+    work = job(program, f"check {LIST}", {LIST: synced})
+    heard = session.run(machine, work, "powercut-check", stop=stop).not_stopped()
     if heard.lost:
         return f"after the cut, {heard.lost}"
     section = next(iter(heard.of("powercut")), None)

@@ -61,7 +61,9 @@ class SelftestRequest:
         usual = BOOT.split()
         if self.kernel.variant == FIVE_LEVELS:
             usual.remove(vm.FOUR_LEVELS)
-        return " ".join(filter(None, (*usual, kcsan.BOOT if self.races else "", self.boot)))
+        suites = "" if self.kunit else vm.NO_SUITES
+        races = kcsan.BOOT if self.races else ""
+        return " ".join(filter(None, (*usual, suites, races, self.boot)))
 
 
 def names() -> list[str]:

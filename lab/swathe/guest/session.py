@@ -50,6 +50,12 @@ class Transcript:
             return self.ending.shell_status
         raise self.ending
 
+    def not_stopped(self) -> "Transcript":
+        """Return self, unless the host stopped the guest: then raise."""
+        if isinstance(self.ending, vm.Stopped):
+            raise self.ending
+        return self
+
     def whole(self) -> "Transcript":
         """Return self if the script succeeded, else raise."""
         if self.status:

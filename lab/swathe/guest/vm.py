@@ -39,6 +39,8 @@ VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
 # both happen now and then.
 FOUR_LEVELS = "no5lvl"
 STEADY = f"{FOUR_LEVELS} no_timer_check"
+# Debug kernels run all KUnit suites when they boot, unless told not to.
+NO_SUITES = "kunit.enable=0"
 
 OnText = Callable[[str], None]
 
@@ -87,9 +89,14 @@ class Machine:
         return " ".join(filter(None, words))
 
 
-def checking(built: BuiltKernel, cpus: int, timeout: float, boot: str = "") -> Machine:
-    """Return a machine for a debug kernel: CPUs run in parallel, instructions are not counted."""
-    words = f"{STEADY} {boot}".strip()
+def checking(
+    built: BuiltKernel, cpus: int, timeout: float, boot: str = "", suites: bool = False
+) -> Machine:
+    """Return a machine for a debug kernel: CPUs run in parallel, instructions are not counted.
+
+    suites: KUnit's suites run when it boots.
+    """
+    words = " ".join(filter(None, (STEADY, "" if suites else NO_SUITES, boot)))
     return Machine(built, cpus, exact=False, boot=words, timeout=timeout)
 
 
