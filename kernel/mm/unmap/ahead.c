@@ -294,7 +294,7 @@ void unmap_ahead_end(struct unmap_ahead *ahead)
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)
-		unmap_window();
+		unmap_long_window();
 	if (ahead->wanted && !unmap_ahead_swap(ahead) && !ahead->nr)
 		ahead_pause(true);
 }

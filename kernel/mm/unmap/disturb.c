@@ -3,7 +3,8 @@
  * Disturbances for tests, which make races more likely.
  *
  * unmap.window (/sys/module/unmap/parameters/window) is a number of microseconds.  The
- * code waits that long in each window in which another CPU can change what was read.
+ * code waits that long in each window in which another CPU can change what was read: at most
+ * a millisecond, or 200 where it may sleep.
  *
  * fail_pte_map in debugfs has the usual knobs of fault injection.  It makes
  * pte_offset_map_lock() find no page table, as if the table had just been freed (law 8).
@@ -18,6 +19,7 @@
 #include "internal.h"
 
 #define WINDOW_MAX	1000U
+#define LONG_WINDOW_MAX	200000U
 
 static unsigned int window;
 
@@ -32,6 +34,18 @@ void unmap_window(void)
 
 	if (us)
 		udelay(min(us, WINDOW_MAX));
+}
+
+/* Where the caller may sleep: long enough for system calls of another task. */
+void unmap_long_window(void)
+{
+	unsigned int us = min(READ_ONCE(window), LONG_WINDOW_MAX);
+
+	might_sleep();
+	if (us > WINDOW_MAX)
+		usleep_range(us, us + WINDOW_MAX);
+	else
+		unmap_window();
 }
 
 static DECLARE_FAULT_ATTR(fail_pte_map);

@@ -265,8 +265,13 @@ int unmap_stat_show(char *buf);
 /* disturb.c: a window.  If a test asks for it, wait here, so that other CPUs can race. */
 #ifdef CONFIG_UNMAP_DISTURB
 void unmap_window(void);
+void unmap_long_window(void);
 #else
 static inline void unmap_window(void)
+{
+}
+
+static inline void unmap_long_window(void)
 {
 }
 #endif

@@ -18,7 +18,7 @@
 #include "../internal.h"
 #include "../run.h"
 
-#define ORDER		4
+#define ORDER		5	/* so that entries are compared eight at a time, repeatedly */
 #define NR		BIT(ORDER)
 #define TABLE_ADDR	(16UL << PMD_SHIFT)
 #define TABLE_ORDER	1

@@ -13,7 +13,7 @@
 #define PORTION		(64 * PAGE)
 #define ROUNDS		6	/* less than all cold pages */
 #define AGING		"/sys/kernel/debug/lru_gen"
-#define LONG_WINDOW	60000	/* us: for aging, which looks at the whole process */
+#define LONG_WINDOW	60000	/* us: aging looks at the whole process meanwhile */
 
 static long long mglru_before = -1;
 
@@ -143,7 +143,9 @@ static void *reclaim_portion(void *unused)
 /* Until reclaim has evicted something, and so is in its first window; not for long when off. */
 static void await_window(long long evicted)
 {
-	for (int i = 0; i < 40 && unmap_stat("evict_entries") == evicted; i++)
+	int looks = ahead_is_on() ? 2000 : 40;
+
+	while (looks-- && unmap_stat("evict_entries") == evicted)
 		usleep(500);
 }
 

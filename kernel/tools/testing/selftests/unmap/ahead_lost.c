@@ -15,9 +15,9 @@
  * found nothing mapped, and nothing made the folio dirty again: the last store is lost.
  */
 #define STORED		(2 * STRETCH)	/* pages */
-#define ROUNDS		24
+#define ROUNDS		12
 #define WAIT		3000		/* us */
-#define LONG_WINDOW	300		/* us */
+#define STORE_WINDOW	300		/* us */
 
 struct storer {
 	const struct scene *s;
@@ -87,7 +87,7 @@ bool lost_store(struct scene *s)
 	struct storer storer = { .s = s };
 
 	CHECK(ahead_make(s));
-	table_window(LONG_WINDOW);
+	table_window(STORE_WINDOW);
 	for (int i = 0; i < ROUNDS; i++) {
 		CHECK(store_and_reclaim(&storer));
 		CHECK(file_has_last(&storer));

@@ -25,8 +25,7 @@
 #define PIECE		40L	/* pages, at most: more than a stretch */
 #define COMPACT_UNEVICTABLE	"/proc/sys/vm/compact_unevictable_allowed"
 #define MIN_TURNS	8
-#define MAX_TURNS	4000
-#define SECONDS		0.4	/* half as long when off */
+#define USUAL_MS	400
 #define PORTION		(128 * PAGE)
 
 struct race {
@@ -159,10 +158,10 @@ static void *page_out(void *arg)
 static bool take_turns(struct race *r, change change)
 {
 	struct timespec begin, t;
-	double spent = 0, limit = ahead_is_on() ? SECONDS : SECONDS / 2;
+	double spent = 0, limit = from_env("AHEAD_MS", USUAL_MS) / 1e3;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (; r->turn < MIN_TURNS || (spent < limit && r->turn < MAX_TURNS); r->turn++) {
+	for (; r->turn < MIN_TURNS || spent < limit; r->turn++) {
 		long nr = 1 + next(r) % PIECE, first = next(r) % (PAGES - nr + 1);
 
 		CHECK(prime(r, next(r) % (PAGES - PIECE + 1), PIECE));

@@ -10,6 +10,7 @@
 #include "ahead.h"
 
 #define HALF_OF_IT	(LEN / 2)
+#define TURNS		8	/* each kind of use_pages(), twice */
 
 static long count_swapped(void)
 {
@@ -130,7 +131,7 @@ static bool use_while_reclaimed(struct scene *s)
 
 	CHECK(ahead_make(s));
 	CHECK(!pthread_create(&loop.thread, NULL, page_out, &loop));
-	for (int turn = 0; done && turn < 24; turn++)
+	for (int turn = 0; done && turn < TURNS; turn++)
 		done = use_pages(s, turn);
 	WRITE_ONCE(loop.stop, true);
 	pthread_join(loop.thread, NULL);

@@ -83,10 +83,7 @@ static void settle(const struct counters *before, struct counters *now)
 
 static size_t wanted_bytes(void)
 {
-	const char *text = getenv("UNMAP_ENDS_MIB");
-	unsigned long mib = text ? strtoul(text, NULL, 0) : USUAL_MIB;
-
-	return mib * MIB / PMD * PMD;
+	return from_env("UNMAP_ENDS_MIB", USUAL_MIB) * MIB / PMD * PMD;
 }
 
 static bool has_free(size_t bytes)

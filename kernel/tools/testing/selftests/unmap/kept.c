@@ -383,13 +383,6 @@ struct many {
 	pid_t *pids;
 };
 
-static long number(const char *name, long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtol(text, NULL, 0) : otherwise;
-}
-
 static bool many_start(struct many *many)
 {
 	char group[32];
@@ -451,8 +444,8 @@ FIXTURE_SETUP(crowds)
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	self->many.groups = number("KEPT_GROUPS", 20);
-	self->many.processes = number("KEPT_PROCESSES", 5);
+	self->many.groups = from_env("KEPT_GROUPS", 20);
+	self->many.processes = from_env("KEPT_PROCESSES", 5);
 	self->many.pids = calloc(self->many.groups * self->many.processes, sizeof(pid_t));
 	ASSERT_TRUE(groups_make("+memory"));
 	ASSERT_TRUE(group_make("/one"));
@@ -552,7 +545,7 @@ static bool measure_switched(struct latency *latency, double seconds, bool on)
 
 TEST_F_TIMEOUT(throttled, throttled, TIME_LIMIT)
 {
-	double seconds = number("KEPT_SECONDS", 8), off;
+	double seconds = from_env("KEPT_SECONDS", 8), off;
 	long long freed;
 
 	ASSERT_TRUE(measure_switched(&self->off[0], seconds / 2, false));

@@ -56,13 +56,6 @@ static void join_owner(struct owner *o)
 
 #define NR_OWNERS	2
 
-static long from_env(const char *name, long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtol(text, NULL, 0) : otherwise;
-}
-
 static time_t time_limit(const struct race *race)
 {
 	return time(NULL) + from_env("TABLES_SECONDS", race->seconds);

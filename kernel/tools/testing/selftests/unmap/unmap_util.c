@@ -25,6 +25,13 @@ bool write_text(const char *path, const char *text)
 	return done;
 }
 
+long from_env(const char *name, long otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtol(text, NULL, 0) : otherwise;
+}
+
 bool kernel_before(long major)
 {
 	struct utsname kernel;

@@ -59,6 +59,9 @@ long long vmstat(const char *name);
 /* A "Name: N kB" line of /proc/self/status, in pages. */
 long long status_pages(const char *name);
 
+/* The number in the environment variable @name, or @otherwise. */
+long from_env(const char *name, long otherwise);
+
 /* Whether this kernel's version is less than @major.0. */
 bool kernel_before(long major);
 
