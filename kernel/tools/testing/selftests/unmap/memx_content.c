@@ -249,6 +249,16 @@ static void drop_copies(int object, __u32 index)
 	}
 }
 
+/*
+ * Truncation in the middle of a large folio that was swapped out never ends in stock kernels: see
+ * docs/stock-bugs.md.  A hole in that place has the folio read in and split first.
+ */
+static void split_at(const struct object *object, __u32 index)
+{
+	worked(fallocate(object->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, index * PAGE, PAGE),
+	       "fallocate(PUNCH_HOLE)", "");
+}
+
 static void truncate_object(struct range range)
 {
 	struct object *object = &world.objects[pick(NR_OBJECTS)];
@@ -257,6 +267,8 @@ static void truncate_object(struct range range)
 	(void)range;
 	if (world.frozen)
 		return;
+	if (size < OBJECT_PAGES)
+		split_at(object, size);
 	worked(ftruncate(object->fd, size * PAGE), "ftruncate", "");
 	if (size < object->size) {
 		zero_pages(object, size, OBJECT_PAGES - size);
