@@ -14,7 +14,7 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import golden, lab, selftests
 from swathe.cli import arguments, test
-from swathe.guest import initramfs, runnable, sections, session
+from swathe.guest import initramfs, runnable, sections, session, vm
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import X86_64
 
@@ -188,6 +188,16 @@ def test_suites_of_others_do_not_stand_for_ours(data: Callable[[str], str]) -> N
 
 def test_all_suites_are_read() -> None:
     assert "for suite in /sys/kernel/debug/kunit/*; do" in selftests.guest_lines(True, ())
+
+
+def test_suites_run_only_where_they_are_read() -> None:
+    assert vm.NO_SUITES not in replace(REQUEST, kunit=True).words.split()
+    assert vm.NO_SUITES in replace(REQUEST, kunit=False).words.split()
+
+
+def test_programs_may_leave_out_the_switch_off() -> None:
+    assert "export UNMAP_ON_ONLY=1" in selftests.guest_lines(False, ("swap",), on_only=True)
+    assert not [line for line in selftests.guest_lines(False, ("swap",)) if "ON_ONLY" in line]
 
 
 @pytest.mark.parametrize("guests", [1, 2, 3])

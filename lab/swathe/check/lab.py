@@ -5,7 +5,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from swathe.base import process
+from swathe.base import parallel, process
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import BUILD, ROOT
 from swathe.base.verdicts import Test, Verdict
@@ -34,7 +34,8 @@ def pytest() -> list[Test]:
     """Run pytest, and read every test case from its report."""
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.unlink(missing_ok=True)
-    argv = [sys.executable, "-m", "pytest", f"--junitxml={REPORT}"]
+    workers = str(parallel.processors())
+    argv = [sys.executable, "-m", "pytest", "-n", workers, f"--junitxml={REPORT}"]
     try:
         done = process.run(argv, cwd=ROOT, timeout=TIME_LIMIT)
     except CheckFailed as error:

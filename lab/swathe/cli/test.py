@@ -21,7 +21,7 @@ These parts take longer and run only when named:
                 and put the switch back, swathe-proof must find mutants
     powercut    two guests lose their power: synced data must be on their disks
     newest      KUnit and four system-call tests in the debug kernel of Linux 7.3
-    ci          all parts above, as .ci/run runs them
+    ci          all parts above, as .ci/run runs them; guest only with the switch on
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
     configs     configurations that must compile without warnings, and kernel
@@ -89,7 +89,8 @@ SELDOM = (
 # build, and root.
 LONG = (unhooked.PART, configurations.PART, installed.PART)
 PARTS = (*DEFAULT, *SELDOM, *LONG)
-GROUPS = {"ci": (*DEFAULT, *SELDOM)}
+CI = "ci"
+GROUPS = {CI: (*DEFAULT, *SELDOM)}
 TIMEOUT = 2700
 CUTS = 2
 
@@ -184,13 +185,13 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     boot = f"{args.boot} unmap.mutants={args.mutants}" if args.mutants else args.boot
     guest = selftests.SelftestRequest(
         arguments.request_from(args, pristine=False), "kunit" in names, tuple(programs),
-        args.cpus, args.timeout, boot.strip(), args.record,
+        args.cpus, args.timeout, boot.strip(), args.record, on_only=CI in asked,
     )  # fmt: skip
     own = guests.KselftestRequest(
         guest.kernel, listing.load().chosen(names, args.full), args.cpus, boot.strip(),
         whole=listing.PART in names, keep=args.record,
     )  # fmt: skip
-    everything = replace(guest, kunit=True, programs=tuple(selftests.names()))
+    everything = replace(guest, kunit=True, programs=tuple(selftests.names()), on_only=False)
     configs = configurations.ConfigurationsRequest(
         configurations.load().chosen(names), everything, keep=args.record
     )

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from swathe.base import process
+from swathe.base import parallel, process
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import BUILD, OVERLAY, ROOT, SELFTESTS
 
@@ -96,10 +96,12 @@ def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE)
     files = sorted([*directory.glob("*.c"), *directory.glob("lib/*.c")])
     mains = [path for path in files if MAIN.search(path.read_text())]
     headers = sorted([*directory.glob("*.h"), *directory.glob("lib/*.h")])
-    return {
-        main.stem: compile_program(parts(main, mains, files), flags, headers, compiler)
-        for main in mains
-    }
+
+    def make(main: Path) -> Path:
+        return compile_program(parts(main, mains, files), flags, headers, compiler)
+
+    made = parallel.each(make, mains)
+    return {main.stem: program for main, program in zip(mains, made, strict=True)}
 
 
 def parts(main: Path, mains: Sequence[Path], files: Sequence[Path]) -> list[Path]:

@@ -156,6 +156,8 @@ void use_cpu(int cpu)
 
 const char *begin(unsigned long kib, bool on)
 {
+	if (!on && getenv("UNMAP_ON_ONLY"))
+		return "switched off, where UNMAP_ON_ONLY is set";
 	if (access("/proc/kpageflags", R_OK))
 		return "needs root and CONFIG_PROC_PAGE_MONITOR";
 	if (!switch_all(on))

@@ -76,7 +76,8 @@ long long unmap_stat(const char *name);
 /*
  * Start and end of a test.  begin() binds this process to one CPU, puts it in a memory
  * control group of its own, sets the switch and the folio size, and has khugepaged sleep.
- * Returns NULL, or what the machine lacks.
+ * Returns NULL, or what the machine lacks.  Tests with the switch off are left out if
+ * UNMAP_ON_ONLY is in the environment.
  */
 const char *begin(unsigned long kib, bool on);
 void end(void);
