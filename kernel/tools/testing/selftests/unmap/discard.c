@@ -14,6 +14,9 @@
  * twice          a folio mapped in two places is unmapped from one of them only
  * mlocked        MADV_DONTNEED_LOCKED reduces the count of locked pages
  * uffd_wp        shmem stays write-protected, page by page, when it is discarded
+ * uffd_rwp       read-write protection (Linux 7.3) goes with the pages; their neighbours keep it
+ * guards         guard regions stay; what is beside them goes, or stays where nothing is
+ *                discarded (Linux 7.3)
  * cowed          private copies stay when a hole is punched in the file below
  * faulted        another CPU faults pages in at the same time
  * stale          no CPU reads discarded content through a stale translation (law 1)
@@ -253,6 +256,54 @@ TEST_F(discard, mlocked)
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_DONTNEED_LOCKED));
 	EXPECT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT));
 	EXPECT_GE(SLACK, vmstat("nr_mlock") - locked);
+}
+
+TEST_F(discard, uffd_rwp)
+{
+	const long from = 5, to = 333;
+	int uffd = rwp_open(self->mem, LEN);
+	long wrong = 0;
+
+	if (uffd < 0)
+		SKIP(return, "%s", RWP_MISSING);
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, true));
+	ASSERT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	ASSERT_TRUE(discard_pages(self->mem, from, to));
+	for (long i = 0; i < PAGES; i++) {
+		bool armed = rwp_is_armed(i) && (i < from || i >= to);
+
+		wrong += !(pagemap(self->mem + i * PAGE) & PM_UFFD_WP) == armed;
+		wrong += try_read(self->mem + i * PAGE) == armed;
+	}
+	EXPECT_EQ(0, wrong);
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, false));
+	EXPECT_EQ(0, wrong_after(variant->backing, self->mem, from, to));
+	close(uffd);
+}
+
+/* Longer than a folio of 64 KiB, and across the end of what is discarded. */
+static bool set_guards(char *mem, bool on)
+{
+	return guard(mem + 20 * PAGE, 32 * PAGE, on) && guard(mem + 330 * PAGE, 10 * PAGE, on);
+}
+
+static bool has_guard(long page)
+{
+	return (page >= 20 && page < 52) || (page >= 330 && page < 340);
+}
+
+TEST_F(discard, guards)
+{
+	long wrong = 0;
+
+	if (!set_guards(self->mem, true))
+		SKIP(return, "%s", GUARDS_MISSING);
+	ASSERT_TRUE(discard_pages(self->mem, 3, 333));
+	for (long i = 0; i < PAGES; i++)
+		wrong += is_guarded(self->mem + i * PAGE) != has_guard(i);
+	EXPECT_EQ(0, wrong);
+	ASSERT_TRUE(set_guards(self->mem, false));
+	EXPECT_EQ(0, wrong_after(variant->backing, self->mem, 3, 340));
 }
 
 MEMORY_FIXTURE(shared);

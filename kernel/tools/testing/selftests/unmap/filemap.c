@@ -13,6 +13,7 @@
  * mlocked           a locked range stays as it is
  * uffd_wp           shmem: every protected page still reports its write (bug 4)
  * uffd_wp_whole     the same with every page protected (bug 4)
+ * uffd_rwp          shmem: read-write protection (Linux 7.3) goes with the entries
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -321,6 +322,21 @@ TEST_F(filemap, uffd_wp_whole)
 	if (variant->kind != SHMEM)
 		SKIP(return, "files on XFS have no userfaultfd write protection");
 	check_uffd(_metadata, self->mem, 1);
+}
+
+/* There are no markers of this protection. */
+TEST_F(filemap, uffd_rwp)
+{
+	int uffd = rwp_open(self->mem, LEN);
+
+	if (uffd < 0)
+		SKIP(return, "%s", RWP_MISSING);
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, true));
+	ASSERT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	reclaim_all_of_it(variant->kind);
+	EXPECT_EQ(0, count_pages(self->mem, LEN, PM_PRESENT | PM_UFFD_WP));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	close(uffd);
 }
 
 TEST_HARNESS_MAIN

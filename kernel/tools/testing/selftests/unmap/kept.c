@@ -8,6 +8,8 @@
  * busy_punched    the same, when it punches a hole in shmem
  * busy_moved      UFFDIO_MOVE while threads hold the mmap lock all the time
  * busy_whole      MADV_DONTNEED of all that the tables map, at such a time: huge pages follow
+ * alone           MADV_DONTNEED with only the VMA's lock (Linux 7.3) at such a time, and faults and
+ *                 mmap() in the same tables: contents are right, and tables are given back
  * flipped         changing the policy from "pressure" to "eager" frees the kept tables
  * moved           a process empties tables and moves to another control group: reclaim of
  *                 the first group frees them
@@ -202,6 +204,41 @@ TEST_F(kept, busy_whole)
 	ASSERT_TRUE(child_start(&child, discard_job, &crowd));
 	EXPECT_TRUE(child_wait(&child));
 	child_end(&child);
+}
+
+FIXTURE(vma_lock) {
+	struct alone alone;
+};
+
+FIXTURE_VARIANT(vma_lock) {
+	bool on;
+};
+
+FIXTURE_VARIANT_ADD(vma_lock, on) { .on = true };
+FIXTURE_VARIANT_ADD(vma_lock, off) { .on = false };
+
+FIXTURE_SETUP(vma_lock)
+{
+	const char *missing;
+
+	if (kernel_before(7))
+		SKIP(return, "MADV_DONTNEED of this kernel holds the mmap lock");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	missing = variant->on ? set_up("eager") : begin(4, false);
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->alone.on = variant->on;
+}
+
+FIXTURE_TEARDOWN(vma_lock)
+{
+	tear_down();
+}
+
+TEST_F_TIMEOUT(vma_lock, alone, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(alone_job, &self->alone.scene));
 }
 
 static void empty_job(struct child *child, void *arg)

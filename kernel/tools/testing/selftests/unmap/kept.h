@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of kept: helpers, threads that hold the mmap lock, and latencies. */
+/* The parts of kept: helpers, threads that hold the mmap lock, a race, and latencies. */
 #ifndef KEPT_H
 #define KEPT_H
 
@@ -65,6 +65,14 @@ bool busy_go(void);
 void busy_end(void);
 /* A child's job; other processes empty the tables between its two steps. */
 void crowd_job(struct child *child, void *arg);
+
+/* kept_alone.c: a job for apart(); tables must be given back if the switch is on. */
+struct alone {
+	struct scene scene;
+	bool on;
+};
+
+bool alone_job(struct scene *scene);
 
 /* kept_latency.c: how long mmap() and munmap() of a victim take while it is reclaimed. */
 #define DECADES		7	/* below 10 us, 100 us, ... */

@@ -9,6 +9,9 @@
  * soft_dirty         a referenced folio's pages keep their soft-dirty bits (bug 3)
  * soft_dirty_redirty the same where the run fails because a page was written (bug 3)
  * uffd_wp            each page keeps its write protection, in pagemap and for writes (bug 4)
+ * uffd_rwp           the same for userfaultfd's read-write protection (Linux 7.3)
+ * uffd_rwp_none      the same while the memory is PROT_NONE: entries then differ in nothing
+ *                    but userfaultfd's bit
  * no_write_upgrade*  pages shared with a child stay read-only for the parent, where the
  *                    second half, the first half, or every other page is shared (bug 2)
  * droppable          a referenced droppable folio stays, with its data (law 5)
@@ -217,6 +220,42 @@ TEST_F(putback, uffd_wp)
 		armed[i] &= !!(self->before[i] & PM_PRESENT);
 	EXPECT_EQ(0, count_wrong_faults(self->mem, armed));
 	close(uffd);
+}
+
+/* @prot: the memory's protection while it is reclaimed. */
+static void check_rwp(struct __test_metadata *_metadata, struct _test_data_putback *self,
+		      bool on, int prot)
+{
+	int uffd = rwp_open(self->mem, LEN);
+	bool armed[LEN / PAGE];
+
+	if (uffd < 0)
+		SKIP(return, "%s", RWP_MISSING);
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
+	ASSERT_TRUE(pin_folios(&self->pin, self->mem, self->folio, 1));
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, true));
+	ASSERT_EQ(0, mprotect(self->mem, LEN, prot));
+	pagemap_range(self->mem, self->before, PAGES);
+	ASSERT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	/* MADV_PAGEOUT passes over pinned folios whose entries differ. */
+	reclaim_file(2 * LEN);
+	ASSERT_TRUE(was_put_back(self->mem, on, self->runs, self->entries));
+	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_UFFD_WP));
+	for (long i = 0; i < PAGES; i++)
+		armed[i] = rwp_is_armed(i) && (pagemap(self->mem + i * PAGE) & PM_PRESENT);
+	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, count_wrong_faults(self->mem, armed));
+	close(uffd);
+}
+
+TEST_F(putback, uffd_rwp)
+{
+	check_rwp(_metadata, self, variant->on, PROT_READ | PROT_WRITE);
+}
+
+TEST_F(putback, uffd_rwp_none)
+{
+	check_rwp(_metadata, self, variant->on, PROT_NONE);
 }
 
 /* Which pages the child of no_write_upgrade is kept from sharing. */

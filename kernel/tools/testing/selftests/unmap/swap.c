@@ -6,6 +6,9 @@
  * runs              a folio is unmapped in one run (law 2)
  * marks             each page keeps its soft-dirty bit and its userfaultfd protection, in
  *                   swap and after it (law 3)
+ * uffd_rwp          the same for userfaultfd's read-write protection (Linux 7.3)
+ * uffd_rwp_none     the same while the memory is PROT_NONE: entries then differ in nothing but
+ *                   userfaultfd's bit
  * exclusive         some pages of a run are shared with a child: afterwards each process
  *                   has its own pages (law 6)
  * many_processes    more processes than a swap count can hold: all keep the pages
@@ -150,6 +153,45 @@ TEST_F(swap, marks)
 	for (long i = 0; i < PAGES; i++)
 		self->mem[i * PAGE + 1] = self->mem[i * PAGE];
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+}
+
+/* @prot: the memory's protection while it goes to swap. */
+static void check_rwp(struct __test_metadata *_metadata, struct _test_data_swap *self,
+		      bool on, int prot)
+{
+	int uffd = rwp_open(self->mem, LEN);
+	long wrong = 0;
+
+	if (uffd < 0)
+		SKIP(return, "%s", RWP_MISSING);
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, true));
+	ASSERT_EQ(0, mprotect(self->mem, LEN, prot));
+	ASSERT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	/* MADV_PAGEOUT would split folios whose entries differ: reclaim them whole first. */
+	write_text("/proc/self/clear_refs", "1");
+	reclaim_all(2 * LEN);
+	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+	if (on && self->folio > PAGE)
+		EXPECT_GT(PAGES / 4, unmap_stat("evict_runs") - self->runs);
+	EXPECT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ | PROT_WRITE));
+	for (long i = 0; i < PAGES; i++)
+		wrong += try_read(self->mem + i * PAGE) == rwp_is_armed(i);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, rwp_count_wrong(self->mem, LEN));
+	ASSERT_TRUE(rwp_arm(uffd, self->mem, LEN, false));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
+	close(uffd);
+}
+
+TEST_F(swap, uffd_rwp)
+{
+	check_rwp(_metadata, self, variant->on, PROT_READ | PROT_WRITE);
+}
+
+TEST_F(swap, uffd_rwp_none)
+{
+	check_rwp(_metadata, self, variant->on, PROT_NONE);
 }
 
 /* Pages that are shared with the child. */

@@ -23,6 +23,9 @@
  * dontunmap       MREMAP_DONTUNMAP
  * uffd_moved      UFFDIO_MOVE moves the pages away
  * markers         uffd-wp markers of absent pages keep a table
+ * guards          guard regions keep a table through MADV_DONTNEED (Linux 7.3)
+ * guards_punched  ... of shmem through a hole and truncation
+ * guards_unmapped ... through munmap() of the rest of a table, with which its guards go
  * deferred        tables are freed after the call that gave them back (law 7); those of
  *                 executable memory are not left to the mmu_gather
  * vectors         process_madvise() that discards many tables makes one TLB flush, or few;
@@ -508,6 +511,88 @@ TEST_F(tables, markers)
 	EXPECT_EQ(0, count_wrong(self->t.mem, LEN, SEED));
 	close(uffd);
 	close(fd);
+}
+
+/* Make guards of the page at @at of each table, or remove them. */
+static bool guard_each(char *mem, size_t at, bool on)
+{
+	for (; at < LEN; at += PMD)
+		if (!guard(mem + at, PAGE, on))
+			return false;
+	return true;
+}
+
+static long count_guards(char *mem, size_t at)
+{
+	long found = 0;
+
+	for (; at < LEN; at += PMD)
+		found += is_guarded(mem + at);
+	return found;
+}
+
+/*
+ * A guard at @at is all that each table has.  When it is removed, the empty table stays, as in
+ * stock, until another call looks at it.
+ */
+static bool guards_keep(struct tables *t, size_t at)
+{
+	CHECK(few_noticed(t));
+	usleep(AGE);
+	write_text("/proc/sys/vm/drop_caches", "2");
+	CHECK(all_there(t));
+	CHECK_EQ(NR_TABLES, count_guards(t->mem, at));
+	CHECK(guard_each(t->mem, at, false));
+	CHECK(all_there(t));
+	CHECK(!madvise(t->mem, LEN, MADV_DONTNEED));
+	CHECK(given_back(t, 0));
+	return usable(t);
+}
+
+#define GUARD_AT	(77 * PAGE)
+
+TEST_F(tables, guards)
+{
+	ASSERT_TRUE(map_anon(&self->t));
+	if (!guard_each(self->t.mem, GUARD_AT, true))
+		SKIP(return, "%s", GUARDS_MISSING);
+	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
+	EXPECT_TRUE(guards_keep(&self->t, GUARD_AT));
+}
+
+TEST_F(tables, guards_punched)
+{
+	int fd;
+
+	ASSERT_TRUE(map_shmem(&self->t, &fd));
+	if (!guard_each(self->t.mem, GUARD_AT, true))
+		SKIP(return, "%s", GUARDS_MISSING);
+	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
+	EXPECT_TRUE(few_noticed(&self->t));
+	ASSERT_EQ(0, ftruncate(fd, 0));
+	ASSERT_EQ(0, ftruncate(fd, LEN));
+	EXPECT_TRUE(guards_keep(&self->t, GUARD_AT));
+	close(fd);
+}
+
+TEST_F(tables, guards_unmapped)
+{
+	char *mem;
+
+	ASSERT_TRUE(map_anon(&self->t));
+	mem = self->t.mem;
+	if (!guard_each(mem, GUARD_AT, true) || !guard_each(mem, PMD / 2 + GUARD_AT, true))
+		SKIP(return, "%s", GUARDS_MISSING);
+	ASSERT_TRUE(take_halves(&self->t, 1, NULL));
+	for (size_t at = 0; at < LEN; at += PMD)
+		ASSERT_EQ(0, munmap(mem + at, PMD / 2));
+	EXPECT_TRUE(all_there(&self->t));
+	for (size_t at = 0; at < LEN; at += PMD)
+		ASSERT_EQ(mem + at, mmap(mem + at, PMD / 2, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_EQ(0, count_guards(mem, GUARD_AT));
+	ASSERT_TRUE(take_halves(&self->t, 0, NULL));
+	EXPECT_TRUE(guards_keep(&self->t, PMD / 2 + GUARD_AT));
 }
 
 /* TLB flushes. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory and its content, files on XFS, extra references: see unmap_util.h. */
+/* Memory and its content, files on XFS, guard regions, extra references: see unmap_util.h. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,6 +12,11 @@
 #include <unistd.h>
 
 #include "unmap_util.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL	102
+#define MADV_GUARD_REMOVE	103
+#endif
 
 #define XFS_MAGIC	0x58465342
 
@@ -118,6 +124,18 @@ int xfs_file_named(const char *path, size_t len, unsigned char seed, unsigned lo
 void drop_caches(void)
 {
 	write_text("/proc/sys/vm/drop_caches", "1");
+}
+
+/* Guard regions. */
+
+bool guard(char *mem, size_t len, bool on)
+{
+	return !madvise(mem, len, on ? MADV_GUARD_INSTALL : MADV_GUARD_REMOVE);
+}
+
+bool is_guarded(char *page)
+{
+	return madvise(page, PAGE, MADV_POPULATE_READ) && errno == EFAULT;
 }
 
 /* Extra references: vmsplice() puts pages in a pipe without copying them. */

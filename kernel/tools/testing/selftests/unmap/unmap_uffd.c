@@ -18,6 +18,12 @@
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY	1
 #endif
+/* Since Linux 7.3.  Its argument and mode are laid out like those of UFFDIO_WRITEPROTECT. */
+#ifndef UFFD_FEATURE_RWP
+#define UFFD_FEATURE_RWP		BIT_ULL(17)
+#define UFFDIO_REGISTER_MODE_RWP	BIT_ULL(3)
+#define UFFDIO_RWPROTECT		_IOWR(UFFDIO, 0x09, struct uffdio_writeprotect)
+#endif
 #ifndef MADV_HWPOISON
 #define MADV_HWPOISON	100
 #endif
@@ -45,14 +51,43 @@ int uffd_open(void *mem, size_t len)
 			  UFFD_FEATURE_WP_HUGETLBFS_SHMEM, UFFDIO_REGISTER_MODE_WP);
 }
 
-bool uffd_protect(int uffd, void *mem, size_t len, bool on)
+static bool protect(int uffd, unsigned long request, void *mem, size_t len, bool on)
 {
 	struct uffdio_writeprotect wp = {
 		.range = { .start = (uintptr_t)mem, .len = len },
 		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
-	return !ioctl(uffd, UFFDIO_WRITEPROTECT, &wp);
+	return !ioctl(uffd, request, &wp);
+}
+
+bool uffd_protect(int uffd, void *mem, size_t len, bool on)
+{
+	return protect(uffd, UFFDIO_WRITEPROTECT, mem, len, on);
+}
+
+int rwp_open(void *mem, size_t len)
+{
+	return uffd_watch(mem, len, UFFD_FEATURE_SIGBUS | UFFD_FEATURE_RWP,
+			  UFFDIO_REGISTER_MODE_RWP);
+}
+
+bool rwp_arm(int uffd, char *mem, size_t len, bool on)
+{
+	for (size_t at = 0; at < len; at += RWP_STRIDE * PAGE)
+		if (!protect(uffd, UFFDIO_RWPROTECT, mem + at, RWP_ARMED * PAGE, on))
+			return false;
+	return true;
+}
+
+/* /proc shows both kinds of protection alike. */
+long rwp_count_wrong(const char *mem, size_t len)
+{
+	long wrong = 0;
+
+	for (size_t i = 0; i < len / PAGE; i++)
+		wrong += !(pagemap(mem + i * PAGE) & PM_UFFD_WP) == rwp_is_armed(i);
+	return wrong;
 }
 
 /* Access that may raise SIGBUS. */

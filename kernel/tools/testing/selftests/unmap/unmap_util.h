@@ -5,7 +5,7 @@
  *
  * unmap_util.c		files, the switch, start and end of a test, the kernel log
  * unmap_folios.c	the size of new folios
- * unmap_memory.c	memory and its content, files on XFS, extra references
+ * unmap_memory.c	memory and its content, files on XFS, guard regions, extra references
  * unmap_pagemap.c	page tables as /proc shows them
  * unmap_cgroup.c	a memory control group, and reclaim of it
  * unmap_uffd.c		userfaultfd, access that may raise SIGBUS, memory errors
@@ -119,6 +119,15 @@ long smaps_kib(const void *mem, size_t len, const char *field);
 bool folios_are(const void *mem, size_t len, unsigned long kib);
 bool soft_dirty_works(void);
 
+/*
+ * Make a guard region, or remove it.  Making it discards the pages.  False where the kernel
+ * lacks them for this memory.
+ */
+#define GUARDS_MISSING	"needs guard regions (Linux 6.13; of files 6.15)"
+bool guard(char *mem, size_t len, bool on);
+/* Whether an access to the page would raise SIGSEGV; otherwise it is read in. */
+bool is_guarded(char *page);
+
 /* A pipe that holds an extra reference to each page given to pin_page(), until unpin(). */
 struct pin {
 	int fds[2];
@@ -160,6 +169,19 @@ bool uffd_protect(int uffd, void *mem, size_t len, bool on);
 /* Read from @addr, or write @byte to it; false if that raised SIGBUS. */
 bool try_read(const char *addr);
 bool try_write(char *addr, unsigned char byte);
+/*
+ * Read-write protection: any access to a protected page raises SIGBUS.  rwp_arm() protects
+ * 21 of 64 pages: a whole folio of 64 KiB, and a part of one.
+ */
+#define RWP_STRIDE		64
+#define RWP_ARMED		21
+#define RWP_MISSING		"needs userfaultfd's read-write protection (Linux 7.3)"
+#define rwp_is_armed(page)	((page) % RWP_STRIDE < RWP_ARMED)
+int rwp_open(void *mem, size_t len);
+bool rwp_arm(int uffd, char *mem, size_t len, bool on);
+/* Pages that are protected and should not be, or the other way round. */
+long rwp_count_wrong(const char *mem, size_t len);
+
 /* MADV_HWPOISON of the page; the SIGBUS that it may raise is ignored. */
 bool poison_page(char *addr);
 
