@@ -12,8 +12,8 @@ from swathe.check import selftests
 from swathe.measure.columns import NEWEST
 
 PART = "newest"
-# Discarding, eviction to swap, tables that are freed, and readers that meet freed tables.
-PROGRAMS = ("discard", "kept", "readers", "swap")
+# Discarding, eviction to swap, tables that are freed.
+PROGRAMS = ("discard", "kept", "swap")
 
 
 def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:

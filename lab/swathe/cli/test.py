@@ -20,7 +20,7 @@ These parts take longer and run only when named:
     field       the programs for real machines, in guests: swathe-field must measure
                 and put the switch back, swathe-proof must find mutants
     powercut    two guests lose their power: synced data must be on their disks
-    newest      KUnit and four system-call tests in the debug kernel of Linux 7.3
+    newest      KUnit and three system-call tests in the debug kernel of Linux 7.3
     ci          all parts above, as .ci/run runs them; guest only with the switch on
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
