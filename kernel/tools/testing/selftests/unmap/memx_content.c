@@ -255,8 +255,8 @@ static void drop_copies(int object, __u32 index)
  */
 static void split_at(const struct object *object, __u32 index)
 {
-	worked(fallocate(object->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, index * PAGE, PAGE),
-	       "fallocate(PUNCH_HOLE)", "");
+	worked(fallocate(object->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, index * PAGE,
+			 PAGE), "fallocate(PUNCH_HOLE)", "");
 }
 
 static void truncate_object(struct range range)
