@@ -16,6 +16,7 @@ from swathe.check import broken, proof, seeded, selftests
 from swathe.guest import environment, initramfs, vm
 from swathe.kernel import arch, build, mutants
 from swathe.kernel.mutants import Mutant
+from swathe.kernel.version import Version
 
 HEAD = "@ guest memx\nTAP version 13\n1..1\n# seed 1\n"
 MISMATCH = "process 0, operation 12: page 3 byte 0: 0x1 instead of 0"
@@ -49,6 +50,12 @@ def test_what_counts(text: str, lost: str, found: bool, said: str) -> None:
     assert finding.found == found
     assert said in finding.said
     assert (seeded.judge(finding).verdict is Verdict.PASSED) == found
+
+
+def test_a_mutant_of_code_that_a_kernel_does_not_run_is_left_out() -> None:
+    old = structs.replace(MUTANT, name="ahead", max="6.13")
+    assert mutants.meant_for([MUTANT, old], Version.parse("6.12.117")) == [MUTANT, old]
+    assert mutants.meant_for([MUTANT, old], Version.parse("7.3")) == [MUTANT]
 
 
 def test_in_a_kernel_that_is_not_broken_nothing_may_be_found() -> None:

@@ -11,6 +11,7 @@ from swathe.check import broken, selftests
 from swathe.check.broken import Finding
 from swathe.guest import vm
 from swathe.kernel import build, mutants
+from swathe.kernel.version import Version
 
 NONE = "none"
 MEMX = "memx"
@@ -37,7 +38,8 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
             memory=vm.BYTES,
         )
 
-    ways = [(NONE, MEMX), *((mutant.name, mutant.found_by) for mutant in mutants.load())]
+    meant = mutants.meant_for(mutants.load(), Version.parse(built.version))
+    ways = [(NONE, MEMX), *((mutant.name, mutant.found_by) for mutant in meant)]
     findings = parallel.run([task(*way) for way in ways], parallel.processors())
     title = f"Kernels broken on purpose (`./swathe test seeded`), seed {seed}"
     broken.record(built, cpus, "seeded", title, ("way", "found by"), findings)

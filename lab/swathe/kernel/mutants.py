@@ -15,6 +15,7 @@ from swathe.base import reading
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import MUTANTS, scratch, write_atomically
 from swathe.kernel import hooks
+from swathe.kernel.version import Version, in_range
 
 SERIES = MUTANTS / "series"
 HOME = PurePosixPath("mm/unmap")
@@ -48,6 +49,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     breaks: str
     found_by: str
     why: str
+    max: str = ""
 
     @property
     def rule(self) -> Path:
@@ -59,7 +61,7 @@ class MutantSeries(Struct, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> list[Mutant]:
-    """Return the mutants of a series, in order; each entry must have exactly the known keys."""
+    """Return the mutants of a series, in order; an entry has exactly the known keys, max or not."""
     return reading.convert(
         reading.toml(text, "mutants/series"), MutantSeries, "mutants/series"
     ).mutant
@@ -67,6 +69,11 @@ def parse(text: str) -> list[Mutant]:
 
 def load() -> list[Mutant]:
     return parse(SERIES.read_text())
+
+
+def meant_for(mutants: Sequence[Mutant], kernel: Version) -> list[Mutant]:
+    """Return the mutants of code that this kernel runs; all are compiled into each kernel."""
+    return [mutant for mutant in mutants if in_range(kernel, "", mutant.max)]
 
 
 def header(mutants: Sequence[Mutant]) -> bytes:

@@ -33,8 +33,8 @@ class Version:
 
 
 def in_range(version: Version, low: str, high: str) -> bool:
-    """Whether low <= version < high; an empty high means no limit."""
-    if version < Version.parse(low):
+    """Whether low <= version < high; an empty one means no limit."""
+    if low and version < Version.parse(low):
         return False
     return not high or version < Version.parse(high)
 
