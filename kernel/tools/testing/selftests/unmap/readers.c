@@ -60,7 +60,7 @@
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define WAIT		200000	/* us: how long the device stops this thread at most */
 #define MAX_LOOKS	200
-#define TRIES		2	/* the other thread may run too late */
+#define TRIES		4	/* the other thread may run too late */
 #define ENDLESS		~0U
 
 struct reader;

@@ -267,6 +267,7 @@ TEST_F(tables, lazyfree)
 	ASSERT_TRUE(map_anon(&self->t));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_PAGEOUT));
+	EXPECT_TRUE(given_back_at_once(&self->t));
 	ASSERT_EQ(0, count_pages(self->t.mem, LEN, PM_PRESENT | PM_SWAP));
 	EXPECT_TRUE(given_back(&self->t, 0));
 	EXPECT_TRUE(usable(&self->t));

@@ -87,6 +87,13 @@ bool given_back(const struct tables *t, int left)
 	return true;
 }
 
+bool given_back_at_once(const struct tables *t)
+{
+	if (t->how == EAGER)
+		CHECK(unmap_stat("tables_freed") - t->freed >= NR_TABLES);
+	return true;
+}
+
 bool all_there(const struct tables *t)
 {
 	if (t->how == OFF)
