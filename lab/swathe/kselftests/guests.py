@@ -204,17 +204,21 @@ def switches(off: Transcript, on: Transcript, whole: bool = True) -> list[Test]:
 def missing(
     entries: Sequence[Entry], built: build.BuiltKernel, made: dict[str, Path]
 ) -> list[Test]:
-    """Entries without a program: not in this kernel, or it does not compile."""
+    """Entries that do not run: not for this kernel, not in it, or they do not compile."""
     found = []
     for entry in entries:
         source = built.tree / builds.SELFTESTS / f"{entry.program}.c"
-        if entry.program in made:
+        name = f"{PART} {entry.name}"
+        if not entry.is_for(built.version):
+            text = f"not on Linux {built.version}: {listing.FILE.name} says why"
+            found.append(Test(name, Verdict.SKIPPED, text))
+        elif entry.program in made:
             continue
-        if source.is_file():
-            found.append(Test(f"{PART} {entry.name}", Verdict.FAILED, "it does not compile"))
+        elif source.is_file():
+            found.append(Test(name, Verdict.FAILED, "it does not compile"))
         else:
             text = f"Linux {built.version} does not have it"
-            found.append(Test(f"{PART} {entry.name}", Verdict.SKIPPED, text))
+            found.append(Test(name, Verdict.SKIPPED, text))
     return found
 
 
@@ -226,7 +230,8 @@ def run(request: KselftestRequest) -> list[Test]:
     built = build.build(request.kernel)
     made = build_programs(built)
     absent = missing(request.entries, built, made)
-    entries = tuple(entry for entry in request.entries if entry.program in made)
+    out = {test.name for test in absent}
+    entries = tuple(entry for entry in request.entries if f"{PART} {entry.name}" not in out)
     ran = replace(request, entries=entries)
     ui.note(f"booting Linux {built.version} twice for {len(entries)} of the kernel's own tests")
     off, on = both(ran, built, job(entries, made))

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from swathe.base import reading
 from swathe.base.errors import CheckFailed
+from swathe.kernel.version import Version, in_range
 
 FILE = Path(__file__).with_name("kselftests.toml")
 PART = "kselftests"
@@ -25,10 +26,14 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     set: str = "default"
     prepare: str = ":"
     include: str = ""
+    max: str = ""
 
     @property
     def name(self) -> str:
         return " ".join([self.program, *self.args])
+
+    def is_for(self, kernel: str) -> bool:
+        return in_range(Version.parse(kernel), "", self.max)
 
 
 class Known(Struct, frozen=True, forbid_unknown_fields=True):
