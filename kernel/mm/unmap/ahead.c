@@ -82,23 +82,24 @@ static bool ahead_take(const struct unmap_op *op, struct unmap_ahead *ahead,
 /**
  * unmap_ahead_collect - take the successors of a folio
  * @op: its @run is of the first folio
- * @ahead: gets the successors, locked
+ * @ahead: gets the successors, locked, behind what it has
  *
  * Compares the entries behind the first folio's with the folios behind it, up to a mismatch.
  * Page-table lock held on entry and return.
  */
 void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead)
 {
-	unsigned int limit = min3(ahead_following(op), (unsigned int)UNMAP_AHEAD_MAX,
+	unsigned int limit = min3(ahead_following(op), UNMAP_AHEAD_MAX - ahead->nr,
 				  READ_ONCE(unmap_max_run) - 1);
-	pte_t *ptep = op->run.ptep + 1;
+	pte_t *ptep = op->run.ptep;
 	struct list_head *pos;
 
-	for (pos = ahead->rest->prev; pos != ahead->rest; pos = pos->prev) {
+	ahead->first = ahead->nr;
+	limit += ahead->nr;
+	for (pos = ahead->next; pos != ahead->rest && ahead->nr < limit; pos = pos->prev) {
 		struct folio *folio = list_entry(pos, struct folio, lru);
 
-		if (ahead->nr == limit ||
-		    !ahead_take(op, ahead, folio, ptep_get(ptep + ahead->nr)))
+		if (!ahead_take(op, ahead, folio, ptep_get(++ptep)))
 			break;
 		ahead->taken[ahead->nr++].folio = folio;
 	}
@@ -108,11 +109,11 @@ void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead)
 static void ahead_aim(struct unmap_op *op, const struct unmap_ahead *ahead, unsigned int i,
 		      const struct pte_run *all)
 {
-	op->folio = ahead->taken[i].folio;
+	op->folio = ahead->taken[ahead->first + i].folio;
 	op->run.ptep = all->ptep + i;
 	op->run.addr = all->addr + i * PAGE_SIZE;
 	op->run.nr = 1;
-	op->run.pte = ahead->taken[i].pte;
+	op->run.pte = ahead->taken[ahead->first + i].pte;
 	op->run.page = folio_page(op->folio, 0);
 	op->run.noted = all->noted;
 }
@@ -139,20 +140,21 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 	struct mm_struct *mm = op->vma->vm_mm;
 	struct pte_run *all = &op->run;
 	unsigned int i;
+	pte_t pte;
 
 	all->ptep++;
 	all->addr += PAGE_SIZE;
-	all->nr = ahead->nr;
+	all->nr = ahead->nr - ahead->first;
 	VM_WARN_ON_ONCE((all->addr ^ (unmap_run_end(all) - 1)) & PMD_MASK);
 	VM_WARN_ON_ONCE(all->addr < op->vma->vm_start || unmap_run_end(all) > op->vma->vm_end);
 	flush_cache_range(op->vma, all->addr, unmap_run_end(all));
 
 	all->pte = ptep_get_and_clear(mm, all->addr, all->ptep);
-	ahead->taken[0].pte = all->pte;
-	for (i = 1; i < ahead->nr; i++) {
-		ahead->taken[i].pte = ptep_get_and_clear(mm, all->addr + i * PAGE_SIZE,
-							 all->ptep + i);
-		all->pte = unmap_arch_gather(all->pte, ahead->taken[i].pte);
+	ahead->taken[ahead->first].pte = all->pte;
+	for (i = 1; i < all->nr; i++) {
+		pte = ptep_get_and_clear(mm, all->addr + i * PAGE_SIZE, all->ptep + i);
+		ahead->taken[ahead->first + i].pte = pte;
+		all->pte = unmap_arch_gather(all->pte, pte);
 	}
 	ahead_flush(op);
 }
@@ -211,7 +213,7 @@ static unsigned int ahead_retire(struct unmap_op *op, struct unmap_ahead *ahead)
 	unsigned int i, gone = 0;
 	enum unmap_reason reason;
 
-	for (i = 0; i < ahead->nr; i++) {
+	for (i = 0; i < all.nr; i++) {
 		ahead_aim(op, ahead, i, &all);
 		reason = ahead_leave(op, ahead);
 		if (unlikely(reason != UNMAP_GOES)) {
@@ -229,13 +231,40 @@ static unsigned int ahead_retire(struct unmap_op *op, struct unmap_ahead *ahead)
 static void ahead_settle(struct unmap_op *op, const struct unmap_ahead *ahead,
 			 unsigned int gone)
 {
+	unsigned int nr = ahead->nr - ahead->first;
+
 	add_mm_counter(op->vma->vm_mm, mm_counter(op->folio), -(long)gone);
 	if (ahead->kind == UNMAP_KIND_SWAP)
 		add_mm_counter(op->vma->vm_mm, MM_SWAPENTS, gone);
 	unmap_count(UNMAP_STAT_AHEAD_STRETCHES, 1);
 	unmap_count(UNMAP_STAT_AHEAD_FOLIOS, gone);
-	if (unlikely(gone < ahead->nr))
-		unmap_count(UNMAP_STAT_AHEAD_PUT_BACK, ahead->nr - gone);
+	if (unlikely(gone < nr))
+		unmap_count(UNMAP_STAT_AHEAD_PUT_BACK, nr - gone);
+}
+
+/* Unmap the successors.  Returns whether there are any. */
+static bool ahead_unmap(struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	if (ahead->nr == ahead->first)
+		return false;
+	update_hiwater_rss(op->vma->vm_mm);
+	ahead_clear(op, ahead);
+	ahead_settle(op, ahead, ahead_retire(op, ahead));
+	return true;
+}
+
+/**
+ * unmap_ahead_stretch - unmap the folios that follow one that ahead_list.c has unmapped
+ * @op: its @run is of that folio, a single page; afterwards it is of the last successor
+ * @ahead: unmap_ahead_suits() was true of the folio
+ *
+ * As unmap_ahead().  Gives no swap entries: those behind have theirs, or are refused.
+ */
+void unmap_ahead_stretch(struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	VM_WARN_ON_ONCE(mm_has_notifiers(op->vma->vm_mm));
+	unmap_ahead_collect(op, ahead);
+	ahead_unmap(op, ahead);
 }
 
 /**
@@ -266,14 +295,9 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 	if (ahead->kind == UNMAP_KIND_SWAP && ahead->io)
 		unmap_ahead_look(op, ahead, ahead_following(op) - ahead->nr);
 	ahead_pause(!ahead->nr && !ahead->wanted);
-	if (!ahead->nr) {
+	if (!ahead->nr)
 		unmap_count(UNMAP_STAT_AHEAD_MISSED, !ahead->wanted);
-		return false;
-	}
-	update_hiwater_rss(op->vma->vm_mm);
-	ahead_clear(op, ahead);
-	ahead_settle(op, ahead, ahead_retire(op, ahead));
-	return true;
+	return ahead_unmap(op, ahead);
 }
 
 /**
@@ -289,8 +313,10 @@ void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
-	if (ahead->nr && ahead->kind == UNMAP_KIND_SWAP)
+	if (ahead->nr && ahead->kind == UNMAP_KIND_SWAP) {
 		try_to_unmap_flush();
+		VM_WARN_ON_ONCE(compat_flush_precedes_write());
+	}
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)

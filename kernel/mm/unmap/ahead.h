@@ -24,20 +24,29 @@
  *	reference to each folio on it; the next one is the last on it.
  * @references: a referenced folio must stay
  * @io: folios may be given swap entries
+ * @looks: ahead_list.c only looks at a folio's entries
+ * @suits: ahead_list.c found that the folio may go
+ * @next: the first folio on @rest that may be a successor; the others are before it
  * @kind: what the first folio is: page cache, lazyfree or in the swap cache
  * @wanting: the first folio on @rest that would be a successor if it had a swap entry
  * @wanted: how many of these there are in a row
- * @nr: how many successors are in @taken
- * @taken: the successors, locked, and their entries as they were cleared
+ * @first: where the stretch's successors begin in @taken
+ * @nr: how many folios are in @taken
+ * @taken: successors, locked, and their entries as they were cleared; in ahead_list.c those of
+ *	several stretches, with the folios that lead them
  */
 struct unmap_ahead {
 	enum ttu_flags flags;
 	bool references;
 	bool io;
+	bool looks;
+	bool suits;
 	struct list_head *rest;
+	struct list_head *next;
 	enum unmap_kind kind;
 	struct list_head *wanting;
 	unsigned int wanted;
+	unsigned int first;
 	unsigned int nr;
 	struct {
 		struct folio *folio;
@@ -73,6 +82,7 @@ bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead 
 void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 		      unsigned int left);
 unsigned int unmap_ahead_swap(struct unmap_ahead *ahead);
+bool unmap_ahead_swap_one(struct folio *folio);
 #else
 static inline void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 				    unsigned int left)
@@ -83,14 +93,23 @@ static inline unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 {
 	return 0;
 }
+
+static inline bool unmap_ahead_swap_one(struct folio *folio)
+{
+	return false;
+}
 #endif
 
 /* ahead.c */
 #ifdef CONFIG_UNMAP_AHEAD
 void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead);
+void unmap_ahead_stretch(struct unmap_op *op, struct unmap_ahead *ahead);
 bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_end(struct unmap_ahead *ahead);
 bool unmap_ahead_pauses(void);
+
+/* ahead_list.c */
+void unmap_ahead_list(struct unmap_ahead *ahead);
 #else
 static inline bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -104,6 +123,10 @@ static inline void unmap_ahead_end(struct unmap_ahead *ahead)
 static inline bool unmap_ahead_pauses(void)
 {
 	return true;
+}
+
+static inline void unmap_ahead_list(struct unmap_ahead *ahead)
+{
 }
 #endif
 
@@ -126,6 +149,16 @@ static inline bool unmap_ahead_may_lead(struct folio *folio)
 	return !folio_test_large(folio) && folio_mapcount(folio) == 1 &&
 	       !folio_test_ksm(folio) && READ_ONCE(unmap_max_run) > 1 &&
 	       !unmap_ahead_pauses();
+}
+
+/*
+ * Whether reclaim must flush before it writes @folio, which it has just unmapped, and whether
+ * there are others that could share the flush.
+ */
+static inline bool unmap_ahead_is_list_due(struct folio *folio, struct list_head *rest)
+{
+	return IS_ENABLED(CONFIG_UNMAP_AHEAD) && compat_flush_precedes_write() &&
+	       !list_empty(rest) && folio_test_swapbacked(folio) && !folio_mapped(folio);
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

@@ -85,7 +85,7 @@ static bool ahead_same_kind(const struct unmap_op *op, const struct unmap_ahead 
 bool unmap_ahead_needs_care(struct folio *folio)
 {
 	return folio_test_mlocked(folio) || folio_test_writeback(folio) ||
-	       folio_test_ksm(folio) || PageHWPoison(folio_page(folio, 0)) ||
+	       folio_test_ksm(folio) || folio_contain_hwpoisoned_page(folio) ||
 	       folio_maybe_dma_pinned(folio);
 }
 

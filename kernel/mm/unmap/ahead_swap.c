@@ -47,24 +47,38 @@ void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead, unsi
 
 /*
  * Whether there is room, so that none is refused and counted as such twice: here, and
- * when the loop comes to it.  The folio is locked, which keeps its memcg.
+ * when the loop comes to it.  The folio is locked, which keeps its memcg.  Room for a large
+ * folio may be in pieces: then the loop asks again, and splits the folio.
  */
 static bool ahead_swap_has_room(struct folio *folio)
 {
 	struct mem_cgroup *memcg = folio_memcg(folio);
 
-	return (memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages()) > 0;
+	return (memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages()) >=
+	       folio_nr_pages(folio);
 }
 
-/* Look again: the locks were dropped.  Then do what the loop would do. */
-static bool ahead_swap_one(struct folio *folio)
+/**
+ * unmap_ahead_swap_one - give a swap entry to a folio, as the loop of reclaim would
+ * @folio: locked; nothing but its lock keeps it as it was when it was looked at
+ *
+ * May sleep.  No lock is held but that of this folio and of the first one.  The loop does not
+ * give swap entries to a large folio that has references which are not its own.
+ *
+ * Return: whether it got one.
+ */
+bool unmap_ahead_swap_one(struct folio *folio)
 {
-	VM_WARN_ON_ONCE_FOLIO(folio_test_large(folio), folio);
 	if (!folio_test_anon(folio) || !folio_test_swapbacked(folio) ||
 	    folio_test_swapcache(folio) || !folio_mapped(folio) ||
 	    unmap_ahead_needs_care(folio))
 		return false;
-	return ahead_swap_has_room(folio) && add_to_swap(folio);
+	if (folio_test_large(folio) && !can_split_folio(folio, 1, NULL))
+		return false;
+	if (!ahead_swap_has_room(folio) || !add_to_swap(folio))
+		return false;
+	unmap_count(UNMAP_STAT_AHEAD_SLOTS, folio_nr_pages(folio));
+	return true;
 }
 
 /**
@@ -87,11 +101,10 @@ unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 
 		if (!folio_trylock(folio))
 			break;
-		done = ahead_swap_one(folio);
+		done = unmap_ahead_swap_one(folio);
 		folio_unlock(folio);
 		if (!done)
 			break;
 	}
-	unmap_count(UNMAP_STAT_AHEAD_SLOTS, ahead->wanted - left);
 	return ahead->wanted - left;
 }

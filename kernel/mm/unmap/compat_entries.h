@@ -152,4 +152,14 @@ static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 #endif
 }
 
+/* Whether reclaim must make the recorded flushes before it writes what it has unmapped. */
+static inline bool compat_flush_precedes_write(void)
+{
+#ifdef CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
+	return current->tlb_ubc.writable;
+#else
+	return false;
+#endif
+}
+
 #endif /* __MM_UNMAP_COMPAT_ENTRIES_H */

@@ -249,6 +249,32 @@ static __always_inline bool evict_cleared(struct unmap_op *op, unsigned int nr)
 	return true;
 }
 
+/**
+ * unmap_evict_aim - point @op at the entries of a folio that a walk has found
+ * @op: its other fields are set; gets the run, which is not cleared
+ * @pvmw: at an entry; its page-table lock is held on entry and return
+ */
+void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+{
+	lockdep_assert_held(pvmw->ptl);
+	evict_start_run(op, pvmw);
+	if (pvmw->nr_pages > 1)
+		evict_find_pages(op);
+}
+
+/**
+ * unmap_evict_cleared - evict a run
+ * @op: its @run is cleared
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: false if it was put back.
+ */
+bool unmap_evict_cleared(struct unmap_op *op)
+{
+	return evict_cleared(op, op->run.nr);
+}
+
 /* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
 static __always_inline enum evict_step evict_step(struct unmap_op *op,
 						  struct page_vma_mapped_walk *pvmw)
@@ -390,12 +416,25 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 	ahead.flags = flags;
 	ahead.rest = rest;
+	ahead.next = rest->prev;
 	ahead.references = references;
 	ahead.io = io;
 	ahead.wanted = 0;
 	ahead.nr = 0;
 	rmap_walk(folio, &rwc);
 	unmap_ahead_end(&ahead);
+}
+
+static noinline void evict_list(enum ttu_flags flags, struct list_head *rest,
+				bool references, bool io)
+{
+	struct unmap_ahead ahead __uninitialized;
+
+	ahead.flags = flags & TTU_BATCH_FLUSH;
+	ahead.rest = rest;
+	ahead.references = references;
+	ahead.io = io;
+	unmap_ahead_list(&ahead);
 }
 
 /**
@@ -413,12 +452,16 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
 			 bool ignore_references, gfp_t gfp)
 {
-	if (!unmap_enabled(UNMAP_BIT_EVICT))
+	if (!unmap_enabled(UNMAP_BIT_EVICT)) {
 		stock_try_to_unmap(folio, flags);
-	else if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
+		return;
+	}
+	if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
 		evict_ahead(folio, flags, rest, !ignore_references, gfp & __GFP_IO);
 	else
 		evict(folio, flags);
+	if (unlikely(unmap_ahead_is_list_due(folio, rest)))
+		evict_list(flags, rest, !ignore_references, gfp & __GFP_IO);
 }
 
 /**

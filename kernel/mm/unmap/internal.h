@@ -196,6 +196,10 @@ enum unmap_reason unmap_lazyfree_judge(const struct unmap_op *op);
 enum unmap_reason unmap_swap_leave(struct unmap_op *op);
 bool unmap_evict_poison(struct unmap_op *op);
 
+/* evict.c: for ahead_list.c. */
+void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw);
+bool unmap_evict_cleared(struct unmap_op *op);
+
 /* evict_hugetlb.c: called by the rmap walk. */
 #ifdef CONFIG_HUGETLB_PAGE
 bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
@@ -232,6 +236,7 @@ enum unmap_stat_item {
 	UNMAP_STAT_AHEAD_MISSED,
 	UNMAP_STAT_AHEAD_HOT,
 	UNMAP_STAT_AHEAD_SLOTS,
+	UNMAP_STAT_AHEAD_LISTED,
 	NR_UNMAP_STATS,
 };
 

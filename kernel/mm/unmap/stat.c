@@ -30,6 +30,7 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_AHEAD_MISSED]	= "ahead_missed",
 	[UNMAP_STAT_AHEAD_HOT]		= "ahead_hot",
 	[UNMAP_STAT_AHEAD_SLOTS]	= "ahead_slots",
+	[UNMAP_STAT_AHEAD_LISTED]	= "ahead_listed",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

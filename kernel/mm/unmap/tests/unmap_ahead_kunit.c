@@ -79,6 +79,7 @@ static unsigned int collect(struct kunit *test)
 
 	t->ahead.nr = 0;
 	t->ahead.rest = &t->rest;
+	t->ahead.next = t->rest.prev;
 	if (!unmap_ahead_suits(&t->op, &t->ahead))
 		return 0;
 	unmap_ahead_collect(&t->op, &t->ahead);
@@ -235,6 +236,7 @@ static void unmap_ahead_never_waits(struct kunit *test)
 	folio_lock(t->folios[3]);
 	t->ahead.nr = 0;
 	t->ahead.rest = &t->rest;
+	t->ahead.next = t->rest.prev;
 	KUNIT_EXPECT_TRUE(test, unmap_ahead_suits(&t->op, &t->ahead));
 	unmap_ahead_collect(&t->op, &t->ahead);
 	KUNIT_EXPECT_EQ(test, t->ahead.nr, 2);
@@ -312,6 +314,7 @@ static void pretend_swap(struct unmap_ahead_test *t, bool swap)
 static unsigned int look(struct unmap_ahead_test *t, unsigned int nr)
 {
 	t->ahead.rest = &t->rest;
+	t->ahead.next = t->rest.prev;
 	t->ahead.nr = nr;
 	t->ahead.wanted = 0;
 	if (nr)

@@ -27,6 +27,12 @@
  * hot              pages in use stay, with the classic LRU and with MGLRU
  * aged             the same where MGLRU ages them while they are on reclaim's list
  *
+ * One flush for many writes: written pages, also in folios of 64 KiB, while another thread runs:
+ *
+ * listed           pages that are no neighbours are evicted together; content stays
+ * listed_shared    memory that is mapped twice is not
+ * listed_hot       pages in use stay, and get no swap entries
+ *
  * Races, while a thread reclaims.  Each lasts AHEAD_MS milliseconds (400); with the switch off,
  * where the code is stock's, they run only if AHEAD_MS is set.  The seed is printed; AHEAD_SEED=N
  * repeats it:
@@ -64,9 +70,9 @@ FIXTURE_VARIANT_ADD(ahead, file) { .kind = FILE_SHARED };
 FIXTURE_VARIANT_ADD(ahead, shmem) { .kind = SHMEM };
 FIXTURE_VARIANT_ADD(ahead, anon) { .kind = ANON };
 
-static const char *prepare(struct scene *scene, enum kind kind)
+static const char *prepare(struct scene *scene, enum kind kind, unsigned long kib)
 {
-	const char *missing = begin(4, true);
+	const char *missing = begin(kib, true);
 
 	if (missing)
 		return missing;
@@ -77,13 +83,13 @@ static const char *prepare(struct scene *scene, enum kind kind)
 		missing = "needs Linux 6.12";
 	if (missing)
 		end();
-	*scene = (struct scene){ .kind = kind, .kib = 4, .len = LEN, .fd = -1 };
+	*scene = (struct scene){ .kind = kind, .kib = kib, .len = LEN, .fd = -1 };
 	return missing;
 }
 
 FIXTURE_SETUP(ahead)
 {
-	const char *missing = prepare(&self->scene, variant->kind);
+	const char *missing = prepare(&self->scene, variant->kind, 4);
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -156,7 +162,7 @@ static void check_hot(struct __test_metadata *_metadata, struct scene *scene, in
 	TH_LOG("lru_gen/enabled %d: hot pages evicted: off %ld, on %ld", mask,
 	       ahead_note(false), ahead_note(true));
 	/* In one round, by chance, all may go: when on, and when off. */
-	EXPECT_GE(ahead_note(false) + HOT + 6, ahead_note(true));
+	EXPECT_GE(ahead_note(false) + nr_hot(scene) + 6, ahead_note(true));
 }
 
 TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
@@ -178,23 +184,71 @@ TEST_F_TIMEOUT(ahead, aged, TIME_LIMIT)
 	EXPECT_GE(ahead_note(false) + 4, ahead_note(true));
 }
 
+FIXTURE(ahead_list) {
+	struct scene scene;
+};
+
+FIXTURE_VARIANT(ahead_list) {
+	enum kind kind;
+	unsigned long kib;
+};
+
+FIXTURE_VARIANT_ADD(ahead_list, anon_4K) { .kind = ANON, .kib = 4 };
+FIXTURE_VARIANT_ADD(ahead_list, anon_64K) { .kind = ANON, .kib = 64 };
+FIXTURE_VARIANT_ADD(ahead_list, shmem_4K) { .kind = SHMEM, .kib = 4 };
+FIXTURE_VARIANT_ADD(ahead_list, shmem_64K) { .kind = SHMEM, .kib = 64 };
+
+FIXTURE_SETUP(ahead_list)
+{
+	const char *missing = prepare(&self->scene, variant->kind, variant->kib);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+}
+
+FIXTURE_TEARDOWN(ahead_list)
+{
+	mglru_restore();
+	end();
+}
+
+TEST_F_TIMEOUT(ahead_list, listed, TIME_LIMIT)
+{
+	EXPECT_TRUE(ahead_twice(list_all, &self->scene));
+}
+
+TEST_F_TIMEOUT(ahead_list, listed_shared, TIME_LIMIT)
+{
+	EXPECT_TRUE(ahead_twice(list_shared, &self->scene));
+}
+
+TEST_F_TIMEOUT(ahead_list, listed_hot, TIME_LIMIT)
+{
+	if (variant->kind != ANON)
+		SKIP(return, "which pages of a file are young, its page cache says, too");
+	check_hot(_metadata, &self->scene, 0, list_hot);
+	check_hot(_metadata, &self->scene, 7, list_hot);
+}
+
 FIXTURE(ahead_race) {
 	struct scene scene;
 };
 
 FIXTURE_VARIANT(ahead_race) {
 	enum kind kind;
+	unsigned long kib;
 	bool on;
 };
 
-#define VARIANTS(name, what) \
-	FIXTURE_VARIANT_ADD(ahead_race, name ## _on) { .kind = what, .on = true }; \
-	FIXTURE_VARIANT_ADD(ahead_race, name ## _off) { .kind = what }
+#define VARIANTS(name, what, size) \
+	FIXTURE_VARIANT_ADD(ahead_race, name ## _on) { what, size, true }; \
+	FIXTURE_VARIANT_ADD(ahead_race, name ## _off) { what, size, false }
 
-VARIANTS(lazyfree, LAZYFREE);
-VARIANTS(file, FILE_SHARED);
-VARIANTS(shmem, SHMEM);
-VARIANTS(anon, ANON);
+VARIANTS(lazyfree, LAZYFREE, 4);
+VARIANTS(file, FILE_SHARED, 4);
+VARIANTS(shmem, SHMEM, 4);
+VARIANTS(anon, ANON, 4);
+VARIANTS(anon_64K, ANON, 64);
 
 static void choose_seed(struct __test_metadata *_metadata)
 {
@@ -206,7 +260,7 @@ static void choose_seed(struct __test_metadata *_metadata)
 
 FIXTURE_SETUP(ahead_race)
 {
-	const char *missing = prepare(&self->scene, variant->kind);
+	const char *missing = prepare(&self->scene, variant->kind, variant->kib);
 
 	if (missing)
 		SKIP(return, "%s", missing);

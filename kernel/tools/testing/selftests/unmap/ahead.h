@@ -6,6 +6,7 @@
  * ahead_take.c		what is taken, and what is not, although nothing refuses it
  * ahead_refuse.c	pages and memory that are refused
  * ahead_hot.c		pages that are in use
+ * ahead_list.c		folios that are no neighbours, or larger than a page
  * ahead_race.c		other threads change memory between the list and the lock
  * ahead_lost.c		stores that must reach the file
  * ahead_swap.c		swap that is full, limited, or taken away
@@ -52,7 +53,10 @@ struct outcome {
 /* The outcome of the job that runs now: memory shared with the test. */
 extern struct outcome *outcome;
 
-/* Memory of scene->kind with fill()'s content, in single pages, all mapped; files are clean. */
+/*
+ * Memory of scene->kind with fill()'s content, in folios of scene->kib, all
+ * mapped; files are clean.
+ */
 bool ahead_make(struct scene *scene);
 /* The number of pages with wrong content; what was lazyfree may be zero. */
 long ahead_wrong(const struct scene *scene);
@@ -103,12 +107,24 @@ bool refuse_copied(struct scene *scene);
 bool refuse_redirtied(struct scene *scene);
 
 /* ahead_hot.c */
-#define EVERY_HOT	8L	/* one of so many pages is hot */
-#define HOT		(PAGES / EVERY_HOT)
+#define EVERY_HOT	8L	/* one of so many folios is hot */
+/* The number of hot pages: each hot folio has one. */
+long nr_hot(const struct scene *scene);
 bool mglru_set(int mask);
 void mglru_restore(void);
+/*
+ * Notes how often a hot page was evicted.  Some cold ones must be, and hot ones among them must
+ * have been refused.
+ */
+bool hot_rounds(struct scene *scene);
 bool hot_stays(struct scene *scene);
 bool aged_stays(struct scene *scene);
+
+/* ahead_list.c */
+bool list_make(struct scene *scene);
+bool list_all(struct scene *scene);
+bool list_shared(struct scene *scene);
+bool list_hot(struct scene *scene);
 
 /* ahead_race.c */
 void race_seed(unsigned long seed);
@@ -130,6 +146,5 @@ bool lost_writeback(struct scene *scene);
 bool swap_full(struct scene *scene);
 bool swap_limit(struct scene *scene);
 bool swap_used(struct scene *scene);
-
 
 #endif /* AHEAD_H */

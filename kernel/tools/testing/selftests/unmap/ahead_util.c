@@ -58,7 +58,7 @@ bool ahead_make(struct scene *s)
 		CHECK(!madvise(s->mem, s->len, MADV_POPULATE_READ));
 	else
 		fill(s->mem, s->len, SEED);
-	CHECK(folios_are(s->mem, s->len, 4));
+	CHECK(folios_are(s->mem, s->len, s->kib));
 	CHECK(s->kind != LAZYFREE || !madvise(s->mem, s->len, MADV_FREE));
 	return true;
 }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+identifier f, a;
+@@
+list_is_cold(struct folio *f, struct unmap_ahead *a)
+{
++ if (unmap_mutated(LIST_SLOTS))
++	return true;
+  ...
+}
