@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-expression A, F, P;
 @@
-list_suits(...)
+list_is_hot(...)
 {
-  <...
-- unmap_ahead_is_hot(A, F, P)
-+ (!unmap_mutated(LIST_HOT) && unmap_ahead_is_hot(A, F, P))
-  ...>
+  ...
++ if (unmap_mutated(LIST_HOT))
++	return false;
+  for (...;...;...) { ... }
+  ...
 }
 
 @@

@@ -157,6 +157,8 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 		all->pte = unmap_arch_gather(all->pte, pte);
 	}
 	ahead_flush(op);
+	if (ahead->kind == UNMAP_KIND_SWAP)
+		ahead->must_flush = true;
 }
 
 /* The folio lock keeps a dirty folio of the swap cache dirty. */
@@ -305,18 +307,17 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
  * @ahead: the stretch
  *
  * No lock is held but that of the first folio.  From now on anything may happen to the
- * successors.  The caller flushes before it frees or writes any; but those in the swap cache
- * others may move or take back once they are not locked, so they are flushed here.  The
- * caller would do so next, for the first folio, if that is dirty.
+ * successors.  The caller flushes before it frees or writes any; but those in the swap cache, and
+ * dirty ones of shared memory, others may move or take back once they are not locked, so they
+ * are flushed here.  The caller would do so next, for the first folio, if that is dirty.
  */
 void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
-	if (ahead->nr && ahead->kind == UNMAP_KIND_SWAP) {
+	if (ahead->must_flush)
 		try_to_unmap_flush();
-		VM_WARN_ON_ONCE(compat_flush_precedes_write());
-	}
+	VM_WARN_ON_ONCE(ahead->must_flush && compat_flush_precedes_write());
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)

@@ -24,8 +24,10 @@
  *	reference to each folio on it; the next one is the last on it.
  * @references: a referenced folio must stay
  * @io: folios may be given swap entries
+ * @must_flush: a flush must be made before the folios of @taken are unlocked
  * @looks: ahead_list.c only looks at a folio's entries
  * @suits: ahead_list.c found that the folio may go
+ * @left: in how many VMAs ahead_list.c still searches for the folio's entries
  * @next: the first folio on @rest that may be a successor; the others are before it
  * @kind: what the first folio is: page cache, lazyfree or in the swap cache
  * @wanting: the first folio on @rest that would be a successor if it had a swap entry
@@ -39,8 +41,10 @@ struct unmap_ahead {
 	enum ttu_flags flags;
 	bool references;
 	bool io;
+	bool must_flush;
 	bool looks;
 	bool suits;
+	unsigned char left;
 	struct list_head *rest;
 	struct list_head *next;
 	enum unmap_kind kind;
@@ -158,7 +162,8 @@ static inline bool unmap_ahead_may_lead(struct folio *folio)
 static inline bool unmap_ahead_is_list_due(struct folio *folio, struct list_head *rest)
 {
 	return IS_ENABLED(CONFIG_UNMAP_AHEAD) && compat_flush_precedes_write() &&
-	       !list_empty(rest) && folio_test_swapbacked(folio) && !folio_mapped(folio);
+	       !list_empty(rest) && folio_test_swapbacked(folio) &&
+	       folio_test_dirty(folio) && !folio_mapped(folio);
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

@@ -31,11 +31,11 @@ static u64 ahead_bits(pte_t pte)
 
 /**
  * unmap_ahead_suits - whether a stretch may begin with the folio that was unmapped
- * @op: its @run is of that folio, evicted
+ * @op: its @run is of that folio, evicted, or about to be (ahead_list.c)
  * @ahead: gets the kind
  *
- * The loop of reclaim has judged the folio.  So its mm is not being torn down, if that
- * counts, and this is not the pass that demotes: single pages do not get this far in it.
+ * The loop of reclaim, or list_suits(), has judged the folio.  So its mm is not being torn down,
+ * if that counts.  Nor is this the pass that demotes: single pages do not get this far in it.
  */
 bool unmap_ahead_suits(const struct unmap_op *op, struct unmap_ahead *ahead)
 {

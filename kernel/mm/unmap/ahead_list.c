@@ -14,14 +14,17 @@
 #include <linux/mmu_notifier.h>
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
+#include <linux/sched.h>
 
 #include "ahead.h"
 #include "flush.h"
 #include "internal.h"
+#include "reference.h"
 #include "run.h"
 
 #define LIST_LONGEST_PAUSE	31
 #define LIST_REFUSED_MAX	8
+#define LIST_VMAS_MAX		8
 
 static DEFINE_PER_CPU(struct unmap_ahead_pause, list_pause);
 
@@ -66,27 +69,33 @@ static bool list_has_place(struct folio *folio)
 	       (folio_test_swapbacked(folio) && !folio_test_anon(folio));
 }
 
-/* Law 14: whether the run is all of the folio, and was not referenced. */
-static bool list_suits(struct unmap_op *op, struct unmap_ahead *ahead)
+/* Law 14: whether the loop would leave the folio because of how its memory is used. */
+static bool list_is_hot(const struct unmap_op *op, const struct unmap_ahead *ahead)
 {
-	struct folio *folio = op->folio;
 	unsigned int i;
 
-	if (op->run.nr != folio_nr_pages(folio) || folio_mapcount(folio) != op->run.nr ||
-	    !unmap_ahead_suits(op, ahead))
+	for (i = 0; i < op->run.nr; i++)
+		if (unmap_ahead_is_hot(ahead, op->folio, ptep_get(op->run.ptep + i)))
+			return true;
+	return ahead->references && unmap_reference_is_dying(op->vma, op->folio);
+}
+
+/* Whether the run is all of the folio, and may go. */
+static bool list_suits(const struct unmap_op *op, struct unmap_ahead *ahead)
+{
+	if (op->run.nr != folio_nr_pages(op->folio) ||
+	    folio_mapcount(op->folio) != op->run.nr || !unmap_ahead_suits(op, ahead))
 		return false;
-	for (i = 0; i < op->run.nr; i++) {
-		if (unmap_ahead_is_hot(ahead, folio, ptep_get(op->run.ptep + i))) {
-			unmap_count(UNMAP_STAT_AHEAD_HOT, 1);
-			return false;
-		}
-	}
-	return true;
+	if (!list_is_hot(op, ahead))
+		return true;
+	unmap_count(UNMAP_STAT_AHEAD_HOT, 1);
+	return false;
 }
 
 /* Unmap a whole folio, unless it was referenced since list_suits() has looked. */
-static bool list_evict(struct unmap_op *op, const struct unmap_ahead *ahead)
+static bool list_evict(struct unmap_op *op, struct unmap_ahead *ahead)
 {
+	ahead->must_flush = true;
 	unmap_run_clear(op);
 	if (likely(!ahead->references || !pte_young(op->run.pte)))
 		return unmap_evict_cleared(op);
@@ -94,10 +103,21 @@ static bool list_evict(struct unmap_op *op, const struct unmap_ahead *ahead)
 	return false;
 }
 
+/* Look at the folio, or evict it, with the stretch that it leads.  Page-table lock held. */
+static void list_entry_found(struct unmap_op *op, struct unmap_ahead *ahead,
+			     struct page_vma_mapped_walk *pvmw)
+{
+	unmap_evict_aim(op, pvmw);
+	ahead->suits = list_suits(op, ahead);
+	if (!ahead->suits || ahead->looks || !list_evict(op, ahead))
+		return;
+	if (ahead->kind == UNMAP_KIND_SWAP && !folio_test_large(op->folio))
+		unmap_ahead_stretch(op, ahead);
+}
+
 /*
- * Look at the folio's entries, or evict it, with the stretch that it leads.  Called by the rmap
- * walk, which ends with the first VMA: nothing is left to do in another one.  See
- * evict_from_vma_ahead() for MMU notifiers.
+ * Called by the rmap walk, which ends with the VMA that maps the folio: nothing is left to do in
+ * another one.  See evict_from_vma_ahead() for MMU notifiers.
  */
 static bool list_from_vma(struct folio *folio, struct vm_area_struct *vma,
 			  unsigned long address, void *arg)
@@ -106,27 +126,21 @@ static bool list_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	struct unmap_ahead *ahead = arg;
 	struct unmap_op op __uninitialized;
 
+	if (mm_has_notifiers(vma->vm_mm))
+		return false;
+	if (!page_vma_mapped_walk(&pvmw))
+		return --ahead->left;
 	op.folio = folio;
 	op.vma = vma;
 	op.flags = ahead->flags;
 	op.mlocked = 0;
-
-	if (mm_has_notifiers(vma->vm_mm))
-		return false;
-	if (!page_vma_mapped_walk(&pvmw))
-		return true;
-	if (pvmw.pte) {
-		unmap_evict_aim(&op, &pvmw);
-		ahead->suits = list_suits(&op, ahead);
-		if (ahead->suits && !ahead->looks && list_evict(&op, ahead) &&
-		    !folio_test_large(folio) && ahead->kind == UNMAP_KIND_SWAP)
-			unmap_ahead_stretch(&op, ahead);
-	}
+	if (pvmw.pte)
+		list_entry_found(&op, ahead, &pvmw);
 	page_vma_mapped_walk_done(&pvmw);
 	return false;
 }
 
-/* Nobody is waited for. */
+/* Nobody is waited for, and few VMAs are searched: other folios are locked meanwhile. */
 static void list_walk(struct folio *folio, struct unmap_ahead *ahead)
 {
 	struct rmap_walk_control rwc = {
@@ -137,11 +151,12 @@ static void list_walk(struct folio *folio, struct unmap_ahead *ahead)
 	};
 
 	ahead->suits = false;
+	ahead->left = LIST_VMAS_MAX;
 	rmap_walk(folio, &rwc);
 }
 
 /* Where references count, a hot folio gets no swap entry. */
-static bool list_is_cold(struct folio *folio, struct unmap_ahead *ahead)
+static bool list_may_get_place(struct folio *folio, struct unmap_ahead *ahead)
 {
 	if (!ahead->references)
 		return true;
@@ -164,7 +179,7 @@ static bool list_prepare(struct folio *folio, struct unmap_ahead *ahead)
 		return true;
 	if (!ahead->io || !folio_trylock(folio))
 		return false;
-	ready = list_may_go(folio) && list_is_cold(folio, ahead) &&
+	ready = list_may_go(folio) && list_may_get_place(folio, ahead) &&
 		unmap_ahead_swap_one(folio);
 	folio_unlock(folio);
 	return ready;
@@ -189,42 +204,65 @@ static bool list_take(struct folio *folio, struct unmap_ahead *ahead)
 	return false;
 }
 
-/*
- * Give swap entries to those that need one: that takes long, so only one of them is locked
- * meanwhile.  Stops where none seems to go.  Returns how many were looked at.
- */
-static unsigned int list_prepare_all(struct unmap_ahead *ahead)
-{
-	unsigned int looked = 0, refused = 0;
-	struct list_head *pos = ahead->rest->prev;
+/* The folios of the list that are looked at, and how many of them are still mapped. */
+struct list_look {
+	unsigned int seen;
+	unsigned int mapped;
+};
 
-	while (pos != ahead->rest && looked < UNMAP_AHEAD_MAX && refused < LIST_REFUSED_MAX) {
-		if (list_prepare(list_entry(pos, struct folio, lru), ahead))
+/*
+ * Give swap entries to those that need one: that may take long, so only one of them is locked
+ * meanwhile, and others may run.  Stops where none seems to go; of large folios after two that
+ * stay, because to find that the room for one is in pieces takes long.
+ */
+static struct list_look list_prepare_all(struct unmap_ahead *ahead)
+{
+	struct list_head *pos = ahead->rest->prev;
+	struct list_look look = { };
+	unsigned int refused = 0;
+
+	for (; pos != ahead->rest && look.seen < UNMAP_AHEAD_MAX; pos = pos->prev) {
+		struct folio *folio = list_entry(pos, struct folio, lru);
+
+		look.seen++;
+		if (!folio_mapped(folio))
+			continue;
+		look.mapped++;
+		if (list_prepare(folio, ahead))
 			refused = 0;
 		else
-			refused++;
-		looked++;
-		pos = pos->prev;
+			refused += folio_test_large(folio) ? LIST_REFUSED_MAX / 2 : 1;
+		if (refused >= LIST_REFUSED_MAX)
+			break;
+		cond_resched();
 	}
-	return looked;
+	return look;
+}
+
+/* How often the task has stopped to run so far. */
+static unsigned long list_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
 }
 
 /*
  * Unmap what can be unmapped of the next @left folios.  They are locked until the flush, so stop
- * if another task should run.
+ * if another task should run, or did.  Returns whether all were looked at.
  */
-static void list_take_all(struct unmap_ahead *ahead, unsigned int left)
+static bool list_take_all(struct unmap_ahead *ahead, unsigned int left)
 {
 	struct list_head *pos = ahead->rest->prev;
+	unsigned long switches = list_switches();
 
 	for (; left && pos != ahead->rest && ahead->nr < UNMAP_AHEAD_MAX; left--) {
+		if (need_resched() || list_switches() != switches)
+			return false;
 		ahead->next = pos->prev;
-		if (need_resched())
-			break;
 		if (list_take(list_entry(pos, struct folio, lru), ahead))
 			pos = &ahead->taken[ahead->nr - 1].folio->lru;
 		pos = pos->prev;
 	}
+	return true;
 }
 
 /**
@@ -236,18 +274,18 @@ static void list_take_all(struct unmap_ahead *ahead, unsigned int left)
  */
 void unmap_ahead_list(struct unmap_ahead *ahead)
 {
-	unsigned int looked;
+	struct list_look look;
 
 	if (list_pauses() || READ_ONCE(unmap_max_run) == 1)
 		return;
-	ahead->kind = UNMAP_KIND_SWAP;
+	ahead->must_flush = false;
 	ahead->looks = false;
 	ahead->wanted = 0;
 	ahead->nr = 0;
-	looked = list_prepare_all(ahead);
-	list_take_all(ahead, looked);
-	list_learn(looked, ahead->nr);
+	look = list_prepare_all(ahead);
+	if (list_take_all(ahead, look.seen))
+		list_learn(look.mapped, ahead->nr);
 	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead->nr);
-	ahead->kind = UNMAP_KIND_SWAP;	/* or it is that of the last one */
 	unmap_ahead_end(ahead);
+	VM_WARN_ON_ONCE(ahead->nr && compat_flush_precedes_write());
 }

@@ -63,7 +63,8 @@ static bool ahead_swap_has_room(struct folio *folio)
  * @folio: locked; nothing but its lock keeps it as it was when it was looked at
  *
  * May sleep.  No lock is held but that of this folio and of the first one.  The loop does not
- * give swap entries to a large folio that has references which are not its own.
+ * give swap entries to a large folio that has references which are not its own, and splits one
+ * that is partially mapped.
  *
  * Return: whether it got one.
  */
@@ -73,7 +74,8 @@ bool unmap_ahead_swap_one(struct folio *folio)
 	    folio_test_swapcache(folio) || !folio_mapped(folio) ||
 	    unmap_ahead_needs_care(folio))
 		return false;
-	if (folio_test_large(folio) && !can_split_folio(folio, 1, NULL))
+	if (folio_test_large(folio) &&
+	    (folio_test_partially_mapped(folio) || !can_split_folio(folio, 1, NULL)))
 		return false;
 	if (!ahead_swap_has_room(folio) || !add_to_swap(folio))
 		return false;

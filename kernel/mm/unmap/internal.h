@@ -114,9 +114,10 @@
  *     nobody can write to the page through a stale TLB entry then; and only if nothing
  *     referenced it, where references count, judged and cleared under one hold of the
  *     page-table lock.  At most 32 folios are locked at a time, and while a swap entry is
- *     allocated two: the first, and the one that gets it.  See ahead.c, ahead_judge.c and ahead_swap.c:
- *     ahead_leave() asserts the PFN and that the folio is mapped once, ahead_clear() the
- *     bounds.  Tested by ahead.
+ *     allocated two: the first, and the one that gets it.  See ahead.c, ahead_judge.c,
+ *     ahead_swap.c and ahead_list.c: ahead_leave() asserts the PFN and that the folio is mapped
+ *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due for what may be
+ *     dirty.  Tested by ahead.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H

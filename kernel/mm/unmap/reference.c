@@ -166,8 +166,14 @@ unsigned int unmap_reference_entries(struct page_vma_mapped_walk *pvmw, bool *yo
 	return reference_run(pvmw, young);
 }
 
-/* Swap-backed memory of a process that is gone, or as good as gone, is freed soon: leave it. */
-static bool reference_is_dying(const struct vm_area_struct *vma, struct folio *folio)
+/**
+ * unmap_reference_is_dying - whether the folio is freed soon, so that reclaim must leave it
+ * @vma: maps it
+ * @folio: the page-table lock of an entry that maps it is held
+ *
+ * True of swap-backed memory of a process that is gone, or as good as gone.
+ */
+bool unmap_reference_is_dying(const struct vm_area_struct *vma, struct folio *folio)
 {
 	struct mm_struct *mm = vma->vm_mm;
 
@@ -233,7 +239,7 @@ static bool reference_in_vma(struct folio *folio, struct vm_area_struct *vma,
 			sum->mapcount--;
 			continue;
 		}
-		if (reference_is_dying(vma, folio)) {
+		if (unmap_reference_is_dying(vma, folio)) {
 			page_vma_mapped_walk_done(&pvmw);
 			sum->referenced = -1;
 			return false;

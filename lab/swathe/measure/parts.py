@@ -29,7 +29,7 @@ MEMBERS: Mapping[str, str] = {
         rmap_walk* folio_lock_anon_vma_read anon_vma_interval_tree* vma_interval_tree* vma_address
         page_vma_mapped_walk try_to_unmap evict evict_find_pages evict_walk* unmap_page_range
         __zap_vma_range unmap_vmas unmap_single_vma zap_pmd_range unmap_zap_pmd_range
-        discard_range discard_table
+        discard_range discard_table list_from_vma list_walk
     """,
     LOOK: """
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around
@@ -38,13 +38,15 @@ MEMBERS: Mapping[str, str] = {
         unmap_referenced* referenced unmap_reference* reference_* unmap_ahead_collect
         unmap_ahead_look unmap_ahead_may_go unmap_ahead_is_* unmap_ahead_needs_care
         unmap_ahead_suits unmap_ahead_wants_swap ahead_take
+        list_may_go list_suits list_is_hot list_may_get_place list_prepare* list_take*
     """,
     CLEAR: """
         try_to_unmap_one evict_from_vma evict_* unmap_run_clear run_clear_many lazyfree_*
         unmap_lazyfree_leave swap_leave_entries swap_prepare swap_add_marks unmap_swap_leave
         zap_pte_range
         zap_present_* zap_nonpresent* discard_* ptep_get_and_clear* ptep_clear* clear_full_ptes
-        unmap_ahead ahead_* set_tlb_ubc_flush_pending native_set_pte vm_normal_page vm_normal_folio
+        unmap_ahead unmap_ahead_stretch ahead_* list_evict list_entry_found unmap_evict_*
+        set_tlb_ubc_flush_pending native_set_pte vm_normal_page vm_normal_folio
     """,
     FLUSH: """
         ptep_clear_flush ptep_clear_flush_young flush_tlb_* native_flush_tlb_* try_to_unmap_flush*

@@ -107,9 +107,8 @@ bool refuse_copied(struct scene *scene);
 bool refuse_redirtied(struct scene *scene);
 
 /* ahead_hot.c */
-#define EVERY_HOT	8L	/* one of so many folios is hot */
-/* The number of hot pages: each hot folio has one. */
-long nr_hot(const struct scene *scene);
+#define EVERY_HOT	8L	/* one of so many pages is hot */
+#define HOT		(PAGES / EVERY_HOT)
 bool mglru_set(int mask);
 void mglru_restore(void);
 /*

@@ -32,29 +32,18 @@ void mglru_restore(void)
 	mglru_before = -1;
 }
 
-long nr_hot(const struct scene *s)
+static void use_hot(const char *mem)
 {
-	return PAGES / EVERY_HOT / (s->kib / 4);
+	for (long i = EVERY_HOT / 2; i < PAGES; i += EVERY_HOT)
+		READ_ONCE(mem[i * PAGE]);
 }
 
-/* In the middle of a folio, if it is a large one. */
-static const char *hot_page(const struct scene *s, long i)
-{
-	return s->mem + (2 * i + 1) * (LEN / nr_hot(s) / 2) + s->kib / 8 * KIB / PAGE * PAGE;
-}
-
-static void use_hot(const struct scene *s)
-{
-	for (long i = 0; i < nr_hot(s); i++)
-		READ_ONCE(*hot_page(s, i));
-}
-
-static long count_hot_lost(const struct scene *s)
+static long count_hot_lost(const char *mem)
 {
 	long lost = 0;
 
-	for (long i = 0; i < nr_hot(s); i++)
-		lost += !(pagemap(hot_page(s, i)) & PM_PRESENT);
+	for (long i = EVERY_HOT / 2; i < PAGES; i += EVERY_HOT)
+		lost += !(pagemap(mem + i * PAGE) & PM_PRESENT);
 	return lost;
 }
 
@@ -75,14 +64,14 @@ static long one_round(const struct scene *s)
 	long lost;
 
 	if (!cool_all(s))
-		return nr_hot(s);
-	use_hot(s);
+		return HOT;
+	use_hot(s->mem);
 	if (s->kind == ANON || s->kind == SHMEM)
 		reclaim_all(PORTION);
 	else
 		reclaim_file(PORTION);
-	lost = count_hot_lost(s);
-	use_hot(s);	/* have the lost ones back */
+	lost = count_hot_lost(s->mem);
+	use_hot(s->mem);	/* have the lost ones back */
 	return lost;
 }
 
@@ -97,7 +86,7 @@ bool hot_rounds(struct scene *s)
 	outcome->note = lost;
 	CHECK(count_pages(s->mem, LEN, PM_PRESENT) < PAGES - 64);
 	if (ahead_takes(s->kind))
-		CHECK(outcome->hot > nr_hot(s) / 4);
+		CHECK(outcome->hot > HOT / 4);
 	CHECK_EQ(0, ahead_wrong(s));
 	return true;
 }
@@ -107,7 +96,7 @@ bool hot_stays(struct scene *s)
 	CHECK(ahead_make(s));
 	CHECK(hot_rounds(s));
 	if (ahead_takes(s->kind))
-		CHECK(outcome->taken > nr_hot(s) / 2);
+		CHECK(outcome->taken > HOT / 2);
 	return true;
 }
 
@@ -175,11 +164,11 @@ static bool one_aged_round(struct scene *s, long *lost)
 	CHECK(cool_all(s));
 	CHECK(!pthread_create(&thread, NULL, reclaim_portion, NULL));
 	await_window(evicted);
-	use_hot(s);
+	use_hot(s->mem);
 	aged = age_all();
 	pthread_join(thread, NULL);
 	CHECK(aged);
-	*lost += count_hot_lost(s);
+	*lost += count_hot_lost(s->mem);
 	CHECK_EQ(0, ahead_wrong(s));
 	CHECK(!munmap(s->mem, s->len));
 	return true;
