@@ -105,15 +105,15 @@ void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead)
 	}
 }
 
-/* Point @op at the stretch's @i-th successor. */
-static void ahead_aim(struct unmap_op *op, const struct unmap_ahead *ahead, unsigned int i,
+/* Point @op at @taken, the stretch's @i-th successor. */
+static void ahead_aim(struct unmap_op *op, const struct unmap_taken *taken, unsigned int i,
 		      const struct pte_run *all)
 {
-	op->folio = ahead->taken[ahead->first + i].folio;
+	op->folio = taken->folio;
 	op->run.ptep = all->ptep + i;
 	op->run.addr = all->addr + i * PAGE_SIZE;
 	op->run.nr = 1;
-	op->run.pte = ahead->taken[ahead->first + i].pte;
+	op->run.pte = taken->pte;
 	op->run.page = folio_page(op->folio, 0);
 	op->run.noted = all->noted;
 }
@@ -137,10 +137,10 @@ static void ahead_flush(struct unmap_op *op)
 /* Clear the entries of all successors, and flush them: @op's @run becomes all of them. */
 static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 {
+	struct unmap_taken *taken = ahead->taken + ahead->first;
 	struct mm_struct *mm = op->vma->vm_mm;
 	struct pte_run *all = &op->run;
 	unsigned int i;
-	pte_t pte;
 
 	all->ptep++;
 	all->addr += PAGE_SIZE;
@@ -150,11 +150,11 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 	flush_cache_range(op->vma, all->addr, unmap_run_end(all));
 
 	all->pte = ptep_get_and_clear(mm, all->addr, all->ptep);
-	ahead->taken[ahead->first].pte = all->pte;
+	taken[0].pte = all->pte;
 	for (i = 1; i < all->nr; i++) {
-		pte = ptep_get_and_clear(mm, all->addr + i * PAGE_SIZE, all->ptep + i);
-		ahead->taken[ahead->first + i].pte = pte;
-		all->pte = unmap_arch_gather(all->pte, pte);
+		taken[i].pte = ptep_get_and_clear(mm, all->addr + i * PAGE_SIZE,
+						  all->ptep + i);
+		all->pte = unmap_arch_gather(all->pte, taken[i].pte);
 	}
 	ahead_flush(op);
 	if (ahead->kind == UNMAP_KIND_SWAP)
@@ -210,13 +210,14 @@ static void ahead_drop(const struct unmap_op *op, const struct unmap_ahead *ahea
 /* Unmap the successors that may go.  Returns how many. */
 static unsigned int ahead_retire(struct unmap_op *op, struct unmap_ahead *ahead)
 {
+	const struct unmap_taken *taken = ahead->taken + ahead->first;
 	const struct pte_run all = op->run;
 	struct rmap_debt debt = { .nr = 0 };
 	unsigned int i, gone = 0;
 	enum unmap_reason reason;
 
 	for (i = 0; i < all.nr; i++) {
-		ahead_aim(op, ahead, i, &all);
+		ahead_aim(op, taken + i, i, &all);
 		reason = ahead_leave(op, ahead);
 		if (unlikely(reason != UNMAP_GOES)) {
 			unmap_run_put_back(op, reason);

@@ -17,6 +17,12 @@
 /* A stretch has at most 32 folios: the first, and its successors. */
 #define UNMAP_AHEAD_MAX		31
 
+/* A folio that is locked, and its entry as it was cleared, if it is a successor. */
+struct unmap_taken {
+	struct folio *folio;
+	pte_t pte;
+};
+
 /**
  * struct unmap_ahead - a stretch of folios that are unmapped together
  * @flags: as passed to try_to_unmap() for the first folio
@@ -34,8 +40,8 @@
  * @wanted: how many of these there are in a row
  * @first: where the stretch's successors begin in @taken
  * @nr: how many folios are in @taken
- * @taken: successors, locked, and their entries as they were cleared; in ahead_list.c those of
- *	several stretches, with the folios that lead them
+ * @taken: the successors; in ahead_list.c those of several stretches, with the folios that lead
+ *	them
  */
 struct unmap_ahead {
 	enum ttu_flags flags;
@@ -52,10 +58,7 @@ struct unmap_ahead {
 	unsigned int wanted;
 	unsigned int first;
 	unsigned int nr;
-	struct {
-		struct folio *folio;
-		pte_t pte;
-	} taken[UNMAP_AHEAD_MAX];
+	struct unmap_taken taken[UNMAP_AHEAD_MAX];
 };
 
 /**
@@ -111,9 +114,6 @@ void unmap_ahead_stretch(struct unmap_op *op, struct unmap_ahead *ahead);
 bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_end(struct unmap_ahead *ahead);
 bool unmap_ahead_pauses(void);
-
-/* ahead_list.c */
-void unmap_ahead_list(struct unmap_ahead *ahead);
 #else
 static inline bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -127,10 +127,6 @@ static inline void unmap_ahead_end(struct unmap_ahead *ahead)
 static inline bool unmap_ahead_pauses(void)
 {
 	return true;
-}
-
-static inline void unmap_ahead_list(struct unmap_ahead *ahead)
-{
 }
 #endif
 
@@ -153,17 +149,6 @@ static inline bool unmap_ahead_may_lead(struct folio *folio)
 	return !folio_test_large(folio) && folio_mapcount(folio) == 1 &&
 	       !folio_test_ksm(folio) && READ_ONCE(unmap_max_run) > 1 &&
 	       !unmap_ahead_pauses();
-}
-
-/*
- * Whether reclaim must flush before it writes @folio, which it has just unmapped, and whether
- * there are others that could share the flush.
- */
-static inline bool unmap_ahead_is_list_due(struct folio *folio, struct list_head *rest)
-{
-	return IS_ENABLED(CONFIG_UNMAP_AHEAD) && compat_flush_precedes_write() &&
-	       !list_empty(rest) && folio_test_swapbacked(folio) &&
-	       folio_test_dirty(folio) && !folio_mapped(folio);
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

@@ -265,27 +265,44 @@ static bool list_take_all(struct unmap_ahead *ahead, unsigned int left)
 	return true;
 }
 
-/**
- * unmap_ahead_list - unmap the folios that the loop of reclaim would unmap and write next
- * @ahead: its @flags, @rest, @references and @io are set
- *
- * Called when a flush is due before the folio is written that was unmapped just now.  Its lock is
- * held, and no other.  May sleep.  Afterwards that flush was made, if it serves others, too.
- */
-void unmap_ahead_list(struct unmap_ahead *ahead)
+/* Unmap the folios that the loop of reclaim would unmap and write next, and flush for all. */
+static noinline void list_share_flush(struct list_head *rest, bool references, bool io)
 {
+	struct unmap_ahead ahead __uninitialized;
 	struct list_look look;
 
-	if (list_pauses() || READ_ONCE(unmap_max_run) == 1)
+	ahead.flags = TTU_BATCH_FLUSH;
+	ahead.references = references;
+	ahead.io = io;
+	ahead.must_flush = false;
+	ahead.looks = false;
+	ahead.rest = rest;
+	ahead.wanted = 0;
+	ahead.nr = 0;
+	look = list_prepare_all(&ahead);
+	if (list_take_all(&ahead, look.seen))
+		list_learn(look.mapped, ahead.nr);
+	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead.nr);
+	unmap_ahead_end(&ahead);
+	VM_WARN_ON_ONCE(ahead.nr && compat_flush_precedes_write());
+}
+
+/**
+ * unmap_flush_for_write - try_to_unmap_flush_dirty() for reclaim, which may unmap ahead
+ * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
+ *	reference to each of them, and no lock
+ * @ignore_references: whether to unmap folios that were referenced
+ * @gfp: what reclaim may do
+ *
+ * The caller writes a folio next, whose lock it holds, and no other.  May sleep.  Some folios of
+ * @rest may be unmapped afterwards, or in the swap cache.
+ */
+void unmap_flush_for_write(struct list_head *rest, bool ignore_references, gfp_t gfp)
+{
+	if (!compat_flush_precedes_write())
 		return;
-	ahead->must_flush = false;
-	ahead->looks = false;
-	ahead->wanted = 0;
-	ahead->nr = 0;
-	look = list_prepare_all(ahead);
-	if (list_take_all(ahead, look.seen))
-		list_learn(look.mapped, ahead->nr);
-	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead->nr);
-	unmap_ahead_end(ahead);
-	VM_WARN_ON_ONCE(ahead->nr && compat_flush_precedes_write());
+	if (unmap_enabled(UNMAP_BIT_EVICT) && !list_empty(rest) &&
+	    READ_ONCE(unmap_max_run) > 1 && !list_pauses())
+		list_share_flush(rest, !ignore_references, gfp & __GFP_IO);
+	try_to_unmap_flush_dirty();
 }

@@ -58,17 +58,12 @@ static bool ahead_swap_has_room(struct folio *folio)
 	       folio_nr_pages(folio);
 }
 
-/**
- * unmap_ahead_swap_one - give a swap entry to a folio, as the loop of reclaim would
- * @folio: locked; nothing but its lock keeps it as it was when it was looked at
- *
- * May sleep.  No lock is held but that of this folio and of the first one.  The loop does not
- * give swap entries to a large folio that has references which are not its own, and splits one
- * that is partially mapped.
- *
- * Return: whether it got one.
+/*
+ * Look again: nothing but the folio lock keeps the folio as it was.  Then do what the loop
+ * would do.  It gives no swap entry to a large folio that has references which are not its own,
+ * and splits one that is partially mapped.
  */
-bool unmap_ahead_swap_one(struct folio *folio)
+static bool ahead_swap_one(struct folio *folio)
 {
 	if (!folio_test_anon(folio) || !folio_test_swapbacked(folio) ||
 	    folio_test_swapcache(folio) || !folio_mapped(folio) ||
@@ -77,10 +72,23 @@ bool unmap_ahead_swap_one(struct folio *folio)
 	if (folio_test_large(folio) &&
 	    (folio_test_partially_mapped(folio) || !can_split_folio(folio, 1, NULL)))
 		return false;
-	if (!ahead_swap_has_room(folio) || !add_to_swap(folio))
-		return false;
-	unmap_count(UNMAP_STAT_AHEAD_SLOTS, folio_nr_pages(folio));
-	return true;
+	return ahead_swap_has_room(folio) && add_to_swap(folio);
+}
+
+/**
+ * unmap_ahead_swap_one - give a swap entry to a folio, for ahead_list.c
+ * @folio: locked
+ *
+ * May sleep.  No lock is held but that of this folio and of the first one.
+ *
+ * Return: whether it got one.
+ */
+bool unmap_ahead_swap_one(struct folio *folio)
+{
+	bool done = ahead_swap_one(folio);
+
+	unmap_count(UNMAP_STAT_AHEAD_SLOTS, done ? folio_nr_pages(folio) : 0);
+	return done;
 }
 
 /**
@@ -103,10 +111,11 @@ unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 
 		if (!folio_trylock(folio))
 			break;
-		done = unmap_ahead_swap_one(folio);
+		done = ahead_swap_one(folio);
 		folio_unlock(folio);
 		if (!done)
 			break;
 	}
+	unmap_count(UNMAP_STAT_AHEAD_SLOTS, ahead->wanted - left);
 	return ahead->wanted - left;
 }

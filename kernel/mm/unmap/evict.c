@@ -426,18 +426,6 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
 	unmap_ahead_end(&ahead);
 }
 
-static noinline void evict_list(enum ttu_flags flags, struct list_head *rest,
-				bool references, bool io)
-{
-	struct unmap_ahead ahead __uninitialized;
-
-	ahead.flags = flags & TTU_BATCH_FLUSH;
-	ahead.rest = rest;
-	ahead.references = references;
-	ahead.io = io;
-	unmap_ahead_list(&ahead);
-}
-
 /**
  * unmap_reclaim_folio - try_to_unmap() for reclaim, which may unmap ahead
  * @folio: the folio, locked and referenced by the caller
@@ -453,16 +441,12 @@ static noinline void evict_list(enum ttu_flags flags, struct list_head *rest,
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
 			 bool ignore_references, gfp_t gfp)
 {
-	if (!unmap_enabled(UNMAP_BIT_EVICT)) {
+	if (!unmap_enabled(UNMAP_BIT_EVICT))
 		stock_try_to_unmap(folio, flags);
-		return;
-	}
-	if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
+	else if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
 		evict_ahead(folio, flags, rest, !ignore_references, gfp & __GFP_IO);
 	else
 		evict(folio, flags);
-	if (unlikely(unmap_ahead_is_list_due(folio, rest)))
-		evict_list(flags, rest, !ignore_references, gfp & __GFP_IO);
 }
 
 /**

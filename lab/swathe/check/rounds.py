@@ -114,15 +114,15 @@ def steps(request: StressRequest) -> Iterator[Step]:
         kind = request.kinds[number % len(request.kinds)]
         cpus = CPUS[(number + number // len(request.kinds)) % len(CPUS)]
         seed = rng.randrange(1, 1 << 31)
-        yield Step(kind, cpus, seed, choose(kind, request.tests, random.Random(seed)))
+        yield Step(kind, cpus, seed, choose(kind, request, random.Random(seed)))
 
 
-def choose(kind: str, tests: tuple[str, ...], rng: random.Random) -> tuple[str, ...]:
-    """Choose the stressors or the tests of a step; tests: those that the user named."""
+def choose(kind: str, request: StressRequest, rng: random.Random) -> tuple[str, ...]:
+    """Choose the stressors or the tests of a step; the user may have named tests."""
     if kind == "stressors":
-        return tuple(rng.sample(stressors.STRESSORS, stressors.TOGETHER))
-    if kind == "tests" and tests:
-        return tests
+        return tuple(rng.sample(stressors.fitting(request.kernel.kernel), stressors.TOGETHER))
+    if kind == "tests" and request.tests:
+        return request.tests
     if kind == "tests":
         others = [name for name in selftests.names() if name not in (*FAULT_TESTS, "memx")]
         return (*rng.sample(FAULT_TESTS, 2), *rng.sample(others, 2))

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+static unsigned int shrink_folio_list(struct list *folio_list, struct scan *sc,
+				      bool ignore_references)
+{
+	while (!list_empty(folio_list)) {
+		folio = next(folio_list);
+		if (folio_test_dirty(folio)) {
+			try_to_unmap_flush_dirty();
+			pageout(folio);
+		}
+	}
+	try_to_unmap_flush();
+	return 0;
+}
+
+static void others(void)
+{
+	try_to_unmap_flush_dirty();
+}
