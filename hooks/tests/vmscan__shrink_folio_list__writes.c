@@ -6,8 +6,15 @@ static unsigned int shrink_folio_list(struct list *folio_list, struct scan *sc,
 		folio = next(folio_list);
 		if (folio_test_dirty(folio)) {
 			try_to_unmap_flush_dirty();
-			pageout(folio);
+			switch (pageout(folio, mapping, &plug, folio_list)) {
+			case PAGE_KEEP:
+				goto keep_locked;
+			case PAGE_CLEAN:
+				;
+			}
 		}
+keep_locked:
+		folio_unlock(folio);
 	}
 	try_to_unmap_flush();
 	return 0;

@@ -51,7 +51,6 @@ int stock_folio_referenced(struct folio *folio, int is_locked,
 			   struct mem_cgroup *memcg, unsigned long *vm_flags);
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
 			 bool ignore_references, gfp_t gfp);
-void unmap_flush_for_write(struct list_head *rest, bool ignore_references, gfp_t gfp);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
@@ -76,13 +75,20 @@ extern struct zap_details unmap_zap_dontneed;
 #define stock_folio_referenced	folio_referenced
 #define unmap_reclaim_folio(folio, flags, rest, ignore_references, gfp)	\
 	try_to_unmap(folio, flags)
-#define unmap_flush_for_write(rest, ignore_references, gfp)	try_to_unmap_flush_dirty()
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #define stock_folios_put_refs	folios_put_refs
 #endif /* CONFIG_UNMAP */
+
+#ifdef CONFIG_UNMAP_AHEAD
+void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
+			   bool ignore_references, gfp_t gfp);
+#else
+#define unmap_flush_for_write(folio, rest, ignore_references, gfp)	\
+	try_to_unmap_flush_dirty()
+#endif
 
 /* For tests: mm/unmap/disturb.c. */
 #ifdef CONFIG_UNMAP_DISTURB

@@ -316,6 +316,7 @@ void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
+	VM_WARN_ON_ONCE(ahead->nr && ahead->kind == UNMAP_KIND_SWAP && !ahead->must_flush);
 	if (ahead->must_flush)
 		try_to_unmap_flush();
 	VM_WARN_ON_ONCE(ahead->must_flush && compat_flush_precedes_write());

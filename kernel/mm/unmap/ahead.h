@@ -33,6 +33,7 @@ struct unmap_taken {
  * @must_flush: a flush must be made before the folios of @taken are unlocked
  * @looks: ahead_list.c only looks at a folio's entries
  * @suits: ahead_list.c found that the folio may go
+ * @gone: ahead_list.c has unmapped it
  * @left: in how many VMAs ahead_list.c still searches for the folio's entries
  * @next: the first folio on @rest that may be a successor; the others are before it
  * @kind: what the first folio is: page cache, lazyfree or in the swap cache
@@ -50,6 +51,7 @@ struct unmap_ahead {
 	bool must_flush;
 	bool looks;
 	bool suits;
+	bool gone;
 	unsigned char left;
 	struct list_head *rest;
 	struct list_head *next;

@@ -109,9 +109,10 @@ static void list_entry_found(struct unmap_op *op, struct unmap_ahead *ahead,
 {
 	unmap_evict_aim(op, pvmw);
 	ahead->suits = list_suits(op, ahead);
-	if (!ahead->suits || ahead->looks || !list_evict(op, ahead))
+	if (!ahead->suits || ahead->looks)
 		return;
-	if (ahead->kind == UNMAP_KIND_SWAP && !folio_test_large(op->folio))
+	ahead->gone = list_evict(op, ahead);
+	if (ahead->gone && ahead->kind == UNMAP_KIND_SWAP && !folio_test_large(op->folio))
 		unmap_ahead_stretch(op, ahead);
 }
 
@@ -151,6 +152,7 @@ static void list_walk(struct folio *folio, struct unmap_ahead *ahead)
 	};
 
 	ahead->suits = false;
+	ahead->gone = false;
 	ahead->left = LIST_VMAS_MAX;
 	rmap_walk(folio, &rwc);
 }
@@ -174,10 +176,10 @@ static bool list_prepare(struct folio *folio, struct unmap_ahead *ahead)
 {
 	bool ready;
 
-	/* A hint: list_take() looks again, with the folio locked. */
+	/* Hints: list_take() looks again, with the folio locked. */
 	if (list_has_place(folio))
 		return true;
-	if (!ahead->io || !folio_trylock(folio))
+	if (!ahead->io || !folio_test_swapbacked(folio) || !folio_trylock(folio))
 		return false;
 	ready = list_may_go(folio) && list_may_get_place(folio, ahead) &&
 		unmap_ahead_swap_one(folio);
@@ -185,7 +187,7 @@ static bool list_prepare(struct folio *folio, struct unmap_ahead *ahead)
 	return ready;
 }
 
-/* Unmap the folio, and keep it locked. */
+/* Unmap the folio, and keep it locked.  False, too, if somebody else unmaps it meanwhile. */
 static bool list_take(struct folio *folio, struct unmap_ahead *ahead)
 {
 	unsigned int at = ahead->nr;
@@ -195,7 +197,7 @@ static bool list_take(struct folio *folio, struct unmap_ahead *ahead)
 	if (list_has_place(folio) && list_may_go(folio)) {
 		ahead->taken[ahead->nr++].folio = folio;
 		list_walk(folio, ahead);
-		if (!folio_mapped(folio))
+		if (ahead->gone)
 			return true;
 	}
 	VM_WARN_ON_ONCE(ahead->nr > at + 1);
@@ -210,14 +212,22 @@ struct list_look {
 	unsigned int mapped;
 };
 
+/* How often the task has stopped to run so far. */
+static unsigned long list_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
+
 /*
  * Give swap entries to those that need one: that may take long, so only one of them is locked
- * meanwhile, and others may run.  Stops where none seems to go; of large folios after two that
- * stay, because to find that the room for one is in pieces takes long.
+ * meanwhile, and others may run.  The first folio is locked, too: stop once others did run.  Stop
+ * also where none seems to go; of large folios after two that stay, because to find that the room
+ * for one is in pieces takes long.
  */
 static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->rest->prev;
+	unsigned long switches = list_switches();
 	struct list_look look = { };
 	unsigned int refused = 0;
 
@@ -232,17 +242,11 @@ static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 			refused = 0;
 		else
 			refused += folio_test_large(folio) ? LIST_REFUSED_MAX / 2 : 1;
-		if (refused >= LIST_REFUSED_MAX)
-			break;
 		cond_resched();
+		if (refused >= LIST_REFUSED_MAX || list_switches() != switches)
+			break;
 	}
 	return look;
-}
-
-/* How often the task has stopped to run so far. */
-static unsigned long list_switches(void)
-{
-	return current->nvcsw + current->nivcsw;
 }
 
 /*
@@ -272,6 +276,7 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 	struct list_look look;
 
 	ahead.flags = TTU_BATCH_FLUSH;
+	ahead.kind = UNMAP_KIND_SWAP;
 	ahead.references = references;
 	ahead.io = io;
 	ahead.must_flush = false;
@@ -289,20 +294,25 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 
 /**
  * unmap_flush_for_write - try_to_unmap_flush_dirty() for reclaim, which may unmap ahead
+ * @folio: locked, and written next; the caller holds no other folio lock
  * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
  *	reference to each of them, and no lock
  * @ignore_references: whether to unmap folios that were referenced
  * @gfp: what reclaim may do
  *
- * The caller writes a folio next, whose lock it holds, and no other.  May sleep.  Some folios of
- * @rest may be unmapped afterwards, or in the swap cache.
+ * May sleep, if @folio is swap-backed.  A filesystem's folio stays locked no longer than in stock:
+ * to allocate swap entries meanwhile might wait for that filesystem.
+ *
+ * Some folios of @rest may be unmapped afterwards, or in the swap cache.
  */
-void unmap_flush_for_write(struct list_head *rest, bool ignore_references, gfp_t gfp)
+void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
+			   bool ignore_references, gfp_t gfp)
 {
+	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 	if (!compat_flush_precedes_write())
 		return;
-	if (unmap_enabled(UNMAP_BIT_EVICT) && !list_empty(rest) &&
-	    READ_ONCE(unmap_max_run) > 1 && !list_pauses())
+	if (unmap_enabled(UNMAP_BIT_EVICT) && folio_test_swapbacked(folio) &&
+	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 && !list_pauses())
 		list_share_flush(rest, !ignore_references, gfp & __GFP_IO);
 	try_to_unmap_flush_dirty();
 }

@@ -48,7 +48,7 @@ void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead, unsi
 /*
  * Whether there is room, so that none is refused and counted as such twice: here, and
  * when the loop comes to it.  The folio is locked, which keeps its memcg.  Room for a large
- * folio may be in pieces: then the loop asks again, and splits the folio.
+ * folio may be in pieces: then the loop asks again, and the failure counts twice.
  */
 static bool ahead_swap_has_room(struct folio *folio)
 {

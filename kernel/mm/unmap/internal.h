@@ -87,8 +87,8 @@
  *
  * 10. Switched off, all that unmapping pays is one static branch per entry
  *     point, before the stock code.  Readers still check for tables that were
- *     given back (law 8).  Holds by construction, where unmap.h, evict.c and
- *     shadows.c test the switch; it cannot be asserted, because the switch may
+ *     given back (law 8).  Holds by construction, where unmap.h, evict.c,
+ *     ahead_list.c and shadows.c test the switch; it cannot be asserted, because the switch may
  *     be flipped at any time.  Tested by control -t off: with the switch off
  *     nothing is counted.
  *
