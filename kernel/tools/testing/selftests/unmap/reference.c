@@ -259,8 +259,9 @@ static bool differ(const struct look *a, const struct look *b, int step, long i)
 }
 
 /*
- * Pages that reclaim treats otherwise with the switch on than both times with the switch off.
- * Where these two differ, it was chance: when the statistics of the control group were added up.
+ * Pages that reclaim treats otherwise both times with the switch on than both times with the switch
+ * off.  Where two times differ, it was chance: when the statistics of the control group were added
+ * up.
  */
 static long count_different(const struct look *off, const struct look *on)
 {
@@ -268,8 +269,9 @@ static long count_different(const struct look *off, const struct look *on)
 
 	for (int step = 0; step < STEPS; step++)
 		for (long i = 0; i < PAGES; i++)
-			different += differ(&off[0], on, step, i) &&
-				     !differ(&off[0], &off[1], step, i);
+			different += differ(&off[0], &on[0], step, i) &&
+				     !differ(&off[0], &off[1], step, i) &&
+				     !differ(&on[0], &on[1], step, i);
 	return different;
 }
 
@@ -281,21 +283,29 @@ static long few(const struct _test_data_reference *self)
 	return FEW + (pages < 64 ? FEW / 2 * pages : FEW * FEW);
 }
 
-/* One scene, off and on, and off again if these differ.  Returns a count, or -1. */
+static bool run_scene(struct _test_data_reference *self, scene_fn scene, enum kind kind,
+		      enum pattern pattern, bool on, struct look *seen)
+{
+	return begin_scene(on) && scene(self, kind, pattern, seen);
+}
+
+/* One scene, off and on, and each once more if these differ.  Returns a count, or -1. */
 static long compare_scene(struct _test_data_reference *self, scene_fn scene, enum kind kind,
 			  enum pattern pattern)
 {
-	static struct look off[2], on;
+	static struct look off[2], on[2];
 
-	if (!begin_scene(false) || !scene(self, kind, pattern, &off[0]) ||
-	    !begin_scene(true) || !scene(self, kind, pattern, &on))
+	if (!run_scene(self, scene, kind, pattern, false, &off[0]) ||
+	    !run_scene(self, scene, kind, pattern, true, &on[0]))
 		return -1;
 	off[1] = off[0];
-	if (count_different(off, &on) <= few(self))
+	on[1] = on[0];
+	if (count_different(off, on) <= few(self))
 		return 0;
-	if (!begin_scene(false) || !scene(self, kind, pattern, &off[1]))
+	if (!run_scene(self, scene, kind, pattern, false, &off[1]) ||
+	    !run_scene(self, scene, kind, pattern, true, &on[1]))
 		return -1;
-	return count_different(off, &on);
+	return count_different(off, on);
 }
 
 static void compare(struct __test_metadata *_metadata, struct _test_data_reference *self,
