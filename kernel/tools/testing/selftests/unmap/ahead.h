@@ -120,7 +120,6 @@ bool hot_stays(struct scene *scene);
 bool aged_stays(struct scene *scene);
 
 /* ahead_list.c */
-bool list_make(struct scene *scene);
 bool list_all(struct scene *scene);
 bool list_shared(struct scene *scene);
 bool list_hot(struct scene *scene);

@@ -62,7 +62,7 @@ static void fill_in_order(const struct scene *s)
 		memset(s->mem + at * PAGE, fill_byte(at, SEED), PAGE);
 }
 
-bool list_make(struct scene *s)
+static bool list_make(struct scene *s)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 
