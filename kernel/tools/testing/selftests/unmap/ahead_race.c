@@ -27,6 +27,8 @@
 #define MIN_TURNS	8
 #define USUAL_MS	400
 #define PORTION		(128 * PAGE)
+#define PM_SWAP_TYPE	31
+#define SWAP_AREAS_MAX	8	/* more than the guest has */
 
 struct race {
 	struct scene *s;
@@ -380,12 +382,22 @@ bool race_migrate(struct scene *s)
 	return run(s, migrate);
 }
 
+/*
+ * Present, or a migration entry: reclaim splits a large folio of which only a part is locked, and
+ * its pages have such entries meanwhile.  Their types are above those of all swap areas.
+ */
+static bool is_there(__u64 entry)
+{
+	return (entry & PM_PRESENT) ||
+	       ((entry & PM_SWAP) && (entry & PM_SWAP_TYPE) >= SWAP_AREAS_MAX);
+}
+
 static bool all_present(const char *at, long nr)
 {
 	for (long i = 0; i < nr; i++) {
 		__u64 entry = pagemap(at + i * PAGE);
 
-		if (entry & PM_PRESENT)
+		if (is_there(entry))
 			continue;
 		printf("# page %ld of %ld: %llx, then %llx\n", i, nr, (unsigned long long)entry,
 		       (unsigned long long)pagemap(at + i * PAGE));
