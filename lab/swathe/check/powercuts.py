@@ -124,7 +124,8 @@ def record(built: build.BuiltKernel, request: PowercutRequest, tests: list[Test]
 def compile_guest(built: build.BuiltKernel) -> Path:
     """Compile the guest's program, with the helpers of the system-call tests."""
     shared = built.tree / SELFTESTS
-    flags = ["-isystem", str(build.user_headers(built)), f"-I{shared}"]
+    common = built.tree / "tools" / "testing" / "selftests"
+    flags = ["-isystem", str(build.user_headers(built)), f"-I{shared}", f"-I{common}"]
     sources = [GUEST_POWERCUT, *sorted(shared.glob("unmap_*.c"))]
     headers = sorted(shared.glob("unmap_*.h"))
     return compiler.compile_program(sources, flags, headers, built.target.compiler)
