@@ -25,10 +25,12 @@ enum unmap_bit {
 	UNMAP_BIT_EVICT,
 	UNMAP_BIT_DISCARD,
 	UNMAP_BIT_TABLES = 3,
+	UNMAP_BIT_DROP,
 	NR_UNMAP_BITS,
 };
 
 struct folio_batch;
+struct mem_cgroup;
 struct mmu_gather;
 struct zap_details;
 
@@ -88,6 +90,14 @@ void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
 #else
 #define unmap_flush_for_write(folio, rest, ignore_references, gfp)	\
 	try_to_unmap_flush_dirty()
+#endif
+
+#ifdef CONFIG_UNMAP_DROP
+void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
+#else
+static inline void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
+{
+}
 #endif
 
 /* For tests: mm/unmap/disturb.c. */

@@ -16,7 +16,8 @@
 
 #define UNMAP_ALL_BITS							\
 	(BIT(UNMAP_BIT_EVICT) | BIT(UNMAP_BIT_DISCARD) |		\
-	 (IS_ENABLED(CONFIG_UNMAP_TABLES) ? BIT(UNMAP_BIT_TABLES) : 0))
+	 (IS_ENABLED(CONFIG_UNMAP_TABLES) ? BIT(UNMAP_BIT_TABLES) : 0) |	\
+	 (IS_ENABLED(CONFIG_UNMAP_DROP) ? BIT(UNMAP_BIT_DROP) : 0))
 
 #ifdef CONFIG_UNMAP_DEFAULT_ON
 DEFINE_STATIC_KEY_ARRAY_TRUE(unmap_keys, NR_UNMAP_BITS);
@@ -26,6 +27,14 @@ DEFINE_STATIC_KEY_ARRAY_FALSE(unmap_keys, NR_UNMAP_BITS);
 
 /* The maximum length of a run, in entries.  Read once per run, without a lock. */
 unsigned int unmap_max_run = MAX_PTRS_PER_PTE;
+
+/*
+ * Full page tables are dropped of processes that have not run for that long (0: of all), and once
+ * page tables take that share of a group's memory, in percent.  The defaults are explained in the
+ * document.
+ */
+unsigned int unmap_drop_idle_ms = 10000;
+unsigned int unmap_drop_share = 5;
 
 /* Serialises writers of "enabled", so that their bits do not mix. */
 static DEFINE_MUTEX(unmap_mutex);
@@ -142,6 +151,38 @@ static ssize_t tables_policy_store(struct kobject *kobj,
 	return err ? err : len;
 }
 
+static ssize_t drop_idle_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_drop_idle_ms));
+}
+
+static ssize_t drop_idle_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
+				  const char *buf, size_t len)
+{
+	unsigned int ms;
+
+	if (kstrtouint(buf, 0, &ms))
+		return -EINVAL;
+	WRITE_ONCE(unmap_drop_idle_ms, ms);
+	return len;
+}
+
+static ssize_t drop_share_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_drop_share));
+}
+
+static ssize_t drop_share_store(struct kobject *kobj, struct kobj_attribute *attr,
+				const char *buf, size_t len)
+{
+	unsigned int percent;
+
+	if (kstrtouint(buf, 0, &percent) || percent > 100)
+		return -EINVAL;
+	WRITE_ONCE(unmap_drop_share, percent);
+	return len;
+}
+
 static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 			 char *buf)
 {
@@ -151,6 +192,8 @@ static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute max_run_attr = __ATTR_RW(max_run);
 static struct kobj_attribute tables_policy_attr = __ATTR_RW(tables_policy);
+static struct kobj_attribute drop_idle_ms_attr = __ATTR_RW(drop_idle_ms);
+static struct kobj_attribute drop_share_attr = __ATTR_RW(drop_share);
 /* Root only: the counters show how much memory of other users comes and goes. */
 static struct kobj_attribute stat_attr = __ATTR_RO_MODE(stat, 0400);
 
@@ -158,11 +201,21 @@ static struct attribute *unmap_attrs[] = {
 	&enabled_attr.attr,
 	&max_run_attr.attr,
 	&tables_policy_attr.attr,
+	&drop_idle_ms_attr.attr,
+	&drop_share_attr.attr,
 	&stat_attr.attr,
 	NULL,
 };
 
+static umode_t unmap_attr_mode(struct kobject *kobj, struct attribute *attr, int index)
+{
+	bool drops = attr == &drop_idle_ms_attr.attr || attr == &drop_share_attr.attr;
+
+	return drops && !IS_ENABLED(CONFIG_UNMAP_DROP) ? 0 : attr->mode;
+}
+
 static const struct attribute_group unmap_group = {
+	.is_visible = unmap_attr_mode,
 	.attrs = unmap_attrs,
 };
 

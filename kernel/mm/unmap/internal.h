@@ -118,6 +118,14 @@
  *     ahead_swap.c and ahead_list.c: ahead_leave() asserts the PFN and that the folio is mapped
  *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due for what may be
  *     dirty.  Tested by ahead.
+ *
+ * 15. Dropped.  A full page table goes only if a minor fault can have back each of its entries
+ *     as it was: all of its VMAs map a file whose pages faults map around, and each entry is none
+ *     or maps page cache; nobody tracks the entries (mlock, userfaultfd, soft-dirty, MMU
+ *     notifiers).  Judged and cleared under one hold of the page-table lock; the lock is held
+ *     until the TLB is flushed and nothing counts as mapped through the table, which is still in
+ *     its PMD until then.  See drop_table.c: unmap_table_give_back() asserts that the table is
+ *     empty, drop_table() the mmap lock.  Tested by drop.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -216,6 +224,8 @@ static inline bool unmap_hugetlb_from_vma(struct folio *folio,
 
 /* control.c */
 extern unsigned int unmap_max_run;
+extern unsigned int unmap_drop_idle_ms;
+extern unsigned int unmap_drop_share;
 
 /* stat.c: counts since boot, for /sys/kernel/mm/unmap/stat. */
 enum unmap_stat_item {
@@ -238,6 +248,13 @@ enum unmap_stat_item {
 	UNMAP_STAT_AHEAD_HOT,
 	UNMAP_STAT_AHEAD_SLOTS,
 	UNMAP_STAT_AHEAD_LISTED,
+	UNMAP_STAT_DROP_MMS,
+	UNMAP_STAT_DROP_BUSY,
+	UNMAP_STAT_DROP_LOOKED,
+	UNMAP_STAT_DROP_TABLES,
+	UNMAP_STAT_DROP_ENTRIES,
+	UNMAP_STAT_DROP_KEPT_VMA,
+	UNMAP_STAT_DROP_KEPT_ENTRY,
 	NR_UNMAP_STATS,
 };
 

@@ -31,6 +31,13 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_AHEAD_HOT]		= "ahead_hot",
 	[UNMAP_STAT_AHEAD_SLOTS]	= "ahead_slots",
 	[UNMAP_STAT_AHEAD_LISTED]	= "ahead_listed",
+	[UNMAP_STAT_DROP_MMS]		= "drop_mms",
+	[UNMAP_STAT_DROP_BUSY]		= "drop_busy",
+	[UNMAP_STAT_DROP_LOOKED]	= "drop_looked",
+	[UNMAP_STAT_DROP_TABLES]	= "drop_tables",
+	[UNMAP_STAT_DROP_ENTRIES]	= "drop_entries",
+	[UNMAP_STAT_DROP_KEPT_VMA]	= "drop_kept_vma",
+	[UNMAP_STAT_DROP_KEPT_ENTRY]	= "drop_kept_entry",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

@@ -63,6 +63,7 @@ enum table_by {
 	TABLE_BY_OWN,		/* reclaim or MADV_FREE by their own process, when it is done */
 	TABLE_BY_WORKER,
 	TABLE_BY_SHRINKER,
+	TABLE_BY_DROP,		/* it was full: see drop.c */
 };
 
 /**

@@ -49,7 +49,7 @@ PARTS = (
     ),
     OverlayPart(
         "tables",
-        ("mm/unmap/table*",),
+        ("mm/unmap/table*", "mm/unmap/drop*"),
         "mm/unmap: free page tables that have become empty",
         "Stock keeps a page table until its memory is unmapped. These files notice that a table "
         "has become empty, and free it.",

@@ -72,7 +72,8 @@ static pid_t unmap_trace_owner(const struct mm_struct *mm)
 	EM(TABLE_BY_MOVE,		"move")		\
 	EM(TABLE_BY_OWN,		"own")		\
 	EM(TABLE_BY_WORKER,		"worker")	\
-	EMe(TABLE_BY_SHRINKER,		"shrinker")
+	EM(TABLE_BY_SHRINKER,		"shrinker")	\
+	EMe(TABLE_BY_DROP,		"drop")
 
 /* Tell user space the values of the enumerations. */
 #undef EM

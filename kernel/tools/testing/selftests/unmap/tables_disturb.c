@@ -108,8 +108,9 @@ static void other_flip(struct disturber *d)
 {
 	write_text(UNMAP_SYSFS "tables_policy", rand_r(&d->seed) % 2 ? "eager" : "pressure");
 	race_window(rand_r(&d->seed) % 2);
-	if (getenv("TABLES_SWITCH"))
-		write_number(UNMAP_SYSFS "enabled", UNMAP_ALL & ~(1 << rand_r(&d->seed) % 6));
+	if (getenv("TABLES_SWITCH") && switch_all(true))
+		write_number(UNMAP_SYSFS "enabled",
+			     read_field(UNMAP_SYSFS "enabled", "") & ~(1 << rand_r(&d->seed) % 6));
 	if (rand_r(&d->seed) % 4 == 0)
 		write_text("/proc/sys/vm/drop_caches", "2");
 	usleep(10000);

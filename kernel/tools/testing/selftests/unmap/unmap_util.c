@@ -120,8 +120,9 @@ bool switch_all(bool on)
 		switch_before = mask;
 	if (!on)
 		return switch_set(0);
-	/* Some kernels have no bit for page tables. */
-	return switch_set(UNMAP_ALL) || switch_set(UNMAP_ALL & ~UNMAP_TABLES);
+	/* Not each kernel has all bits. */
+	return write_text(UNMAP_SYSFS "enabled", "y") &&
+	       switch_has(UNMAP_EVICT | UNMAP_DISCARD);
 }
 
 bool switch_has(unsigned long bits)

@@ -45,7 +45,7 @@
 #define UNMAP_EVICT	1UL
 #define UNMAP_DISCARD	2UL
 #define UNMAP_TABLES	8UL
-#define UNMAP_ALL	(UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES)
+#define UNMAP_DROP	16UL
 
 /* Files. */
 bool write_text(const char *path, const char *text);

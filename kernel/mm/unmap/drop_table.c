@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Drop one full page table: unmap all that it maps, and give it back.
+ *
+ * Law 15.  A table may go if a minor fault can have back each of its entries as it was: all
+ * VMAs that it serves map a file whose pages faults map around (filemap_map_pages()), and each
+ * entry is none, or maps a page of the page cache.  Nobody must know more of the entries than
+ * faults do: no mlock, no userfaultfd, no soft-dirty tracking, no MMU notifier, no copied page.
+ * What was judged is cleared under the same hold of the page-table lock.
+ *
+ * Nobody who looks for what maps a page may find a table without it while the page still counts
+ * as mapped: truncation takes that for a bug.  So the table stays in its PMD, and is locked,
+ * until nothing counts as mapped through it.
+ *
+ * Dirty bits go to the folios before the lock is dropped, and before the flush: the folios stay
+ * mapped until then, so that writeback, which looks for writable entries, waits for the lock.
+ * Accessed bits are forgotten: the process is idle, and they would make the whole file look
+ * recently used.
+ *
+ * The flush comes before the references of the pages are dropped.  Meanwhile each entry says
+ * which page it has mapped, as a migration entry does; a fault that finds it waits for the lock.
+ * So one flush serves the table, and no memory is needed, of which there is none in reclaim.
+ */
+#include <linux/dax.h>
+#include <linux/hugetlb.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/pagemap.h>
+#include <linux/pgtable.h>
+#include <linux/swapops.h>
+#include <linux/userfaultfd_k.h>
+
+#include "discard.h"
+#include "drop.h"
+#include "internal.h"
+
+/**
+ * drop_vma_may - may page tables go that map nothing but this VMA's file?
+ * @vma: its mmap lock is held
+ *
+ * Return: false if faults cannot be relied on to have them back as they were.
+ */
+bool drop_vma_may(const struct vm_area_struct *vma)
+{
+	return vma->vm_file && vma->vm_ops && vma->vm_ops->map_pages == filemap_map_pages &&
+	       !(vma->vm_flags & (VM_LOCKED | VM_SPECIAL)) &&
+	       !vma_is_dax((struct vm_area_struct *)vma) &&
+	       !userfaultfd_armed((struct vm_area_struct *)vma) &&
+	       !vma_soft_dirty_enabled((struct vm_area_struct *)vma);
+}
+
+/* Whether an entry that is not none maps a page of the page cache, and nothing else. */
+static bool drop_entry_may(const struct drop *d, struct vm_area_struct *vma,
+			   unsigned long addr, pte_t pte)
+{
+	struct page *page;
+
+	if (!pte_present(pte) || pte_uffd_wp(pte) || (!d->written && pte_dirty(pte)))
+		return false;
+	page = vm_normal_page(vma, addr, pte);
+	return page && !folio_test_anon(page_folio(page)) &&
+	       !is_zone_device_page(page);
+}
+
+/* Judge the entries of one VMA.  Returns how many of them are not none; -1: one of them stays. */
+static int drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
+			  unsigned long base)
+{
+	unsigned long addr = max(base, vma->vm_start);
+	unsigned long end = min(base + PMD_SIZE, vma->vm_end);
+	int used = 0;
+
+	for (; addr < end; addr += PAGE_SIZE) {
+		pte_t pte = ptep_get(table + pte_index(addr));
+
+		if (pte_none(pte))
+			continue;
+		if (!drop_entry_may(d, vma, addr, pte))
+			return -1;
+		used++;
+	}
+	return used;
+}
+
+/* Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays. */
+static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base)
+{
+	struct vm_area_struct *vma, *found = NULL;
+	struct vma_iterator vmi;
+	int used = 0, more;
+
+	vma_iter_init(&vmi, d->mm, base);
+	for_each_vma_range(vmi, vma, base + PMD_SIZE) {
+		if (!drop_vma_may(vma)) {
+			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
+			return NULL;
+		}
+		more = drop_judge_vma(d, vma, table, base);
+		if (more < 0) {
+			unmap_count(UNMAP_STAT_DROP_KEPT_ENTRY, 1);
+			return NULL;
+		}
+		used += more;
+		found = vma;
+	}
+	/* An empty table has its own ways to go. */
+	return used ? found : NULL;
+}
+
+/* Law 15: clear an entry, and leave in its place which page it has mapped. */
+static void drop_clear_entry(struct mm_struct *mm, unsigned long addr, pte_t *ptep)
+{
+	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
+	struct page *page = pte_page(pte);
+
+	if (pte_dirty(pte))
+		folio_mark_dirty(page_folio(page));
+	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(page_to_pfn(page))));
+}
+
+static void drop_clear(struct mm_struct *mm, pte_t *table, unsigned long base)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		if (!pte_none(ptep_get(table + i)))
+			drop_clear_entry(mm, base + i * PAGE_SIZE, table + i);
+}
+
+/* pfn_swap_entry_to_page() wants the page to be locked, as pages that migrate are. */
+static struct page *drop_page_at(pte_t *ptep)
+{
+	return pfn_to_page(swp_offset_pfn(pte_to_swp_entry(ptep_get(ptep))));
+}
+
+/* How many entries from @ptep on, at most @max, have mapped this folio from @page on. */
+static unsigned int drop_run_length(pte_t *ptep, struct folio *folio, struct page *page,
+				    unsigned int max)
+{
+	unsigned int nr = 1;
+
+	max = min_t(unsigned long, max, folio_nr_pages(folio) - folio_page_idx(folio, page));
+	while (nr < max && !pte_none(ptep_get(ptep + nr)) && drop_page_at(ptep + nr) == page + nr)
+		nr++;
+	return nr;
+}
+
+static void drop_rmap(struct rmap_debt *debt, struct folio *folio, struct page *page,
+		      unsigned int nr, struct vm_area_struct *vma)
+{
+	int gone = folio_test_large(folio) ? discard_rmap_large(folio, page, nr, vma) :
+					     atomic_add_negative(-1, &folio->_mapcount);
+
+	if (gone)
+		discard_owe(debt, folio, NR_FILE_MAPPED, gone);
+}
+
+/* Release what entries from @ptep on have mapped, at most @max.  Returns how many it took. */
+static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_debt *debt,
+				     pte_t *ptep, unsigned long addr, unsigned int max, int *rss)
+{
+	struct page *page = drop_page_at(ptep);
+	struct folio *folio = page_folio(page);
+	unsigned int nr = drop_run_length(ptep, folio, page, max), i;
+
+	for (i = 0; i < nr; i++)
+		pte_clear(vma->vm_mm, addr + i * PAGE_SIZE, ptep + i);
+	drop_rmap(debt, folio, page, nr, vma);
+	rss[mm_counter_file(folio)] -= nr;
+	folio_put_refs(folio, nr);
+	return nr;
+}
+
+/* The TLB was flushed.  Law 4: everything is accounted for before the lock is dropped. */
+static void drop_release(struct vm_area_struct *vma, pte_t *table, unsigned long base)
+{
+	int rss[NR_MM_COUNTERS] = {};
+	struct rmap_debt debt = {};
+	unsigned int i, nr, entries = 0;
+
+	for (i = 0; i < PTRS_PER_PTE; i += nr) {
+		nr = 1;
+		if (pte_none(ptep_get(table + i)))
+			continue;
+		nr = drop_release_run(vma, &debt, table + i, base + i * PAGE_SIZE,
+				      PTRS_PER_PTE - i, rss);
+		entries += nr;
+	}
+	discard_pay_debt(&debt);
+	for (i = 0; i < NR_MM_COUNTERS; i++)
+		if (rss[i])
+			add_mm_counter(vma->vm_mm, i, rss[i]);
+	unmap_count(UNMAP_STAT_DROP_ENTRIES, entries);
+}
+
+/*
+ * Unmap all that the table maps, if it may go.  Page-table lock held.  Returns whether the table
+ * is empty now.
+ */
+static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
+{
+	struct vm_area_struct *vma = drop_judge(d, table, base);
+
+	if (!vma)
+		return false;
+	d->batch.vma = vma;
+	unmap_window();		/* for those who wait for the lock meanwhile */
+	drop_clear(d->mm, table, base);
+	flush_tlb_range(vma, base, base + PMD_SIZE);
+	drop_release(vma, table, base);
+	return true;
+}
+
+/**
+ * drop_table - drop a full page table, if its entries can be had back by faults
+ * @d: of its mm, whose mmap lock is held for reading
+ * @pmd: may hold the table
+ * @addr: an address that it translates
+ *
+ * Takes and drops the page-table lock and the PMD lock.  Nothing is allocated, and nothing but
+ * these locks is waited for.
+ *
+ * Return: whether the table is gone, or empty.
+ */
+bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr)
+{
+	unsigned long base = addr & PMD_MASK;
+	bool empty, given = false;
+	spinlock_t *ptl;	/* the table's own */
+	pte_t *table;
+
+	mmap_assert_locked(d->mm);
+	table = pte_offset_map_lock(d->mm, pmd, base, &ptl);
+	if (!table)
+		return false;
+	flush_tlb_batched_pending(d->mm);
+	empty = drop_empty(d, table, base);
+	if (empty) {
+		unmap_table_noticed(table);
+		given = unmap_table_give_back(&d->batch, pmd, table, base, ptl, false);
+	}
+	pte_unmap_unlock(table, ptl);
+	if (given) {
+		unmap_table_free(&d->batch, table, base);
+	} else if (empty) {
+		unmap_batch_note(&d->batch, pmd, base);
+		unmap_batch_free(&d->batch, 0);
+	}
+	return empty;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Full page tables of idle processes are dropped when memory is short (law 15).
+ *
+ * read		tables of pages that were read go; faults have the content back
+ * written	tables of pages that were written go, and what was written stays
+ * stored	what was written through a table that went reaches the file, or swap
+ * flushed	a thread that was just reading through a table that went sees what changes then
+ * private	tables of a private mapping go where nothing was copied
+ * parts	tables go that serve two VMAs of files, or a part of one
+ * huge		a fault where a table went gets no huge page (law 11)
+ * busy		those of a process that runs stay
+ * share	reclaim that is not urgent leaves them, unless they are a large share of memory
+ * off		nothing goes with bit 0x0010 off
+ * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
+ *		mirrored by a device, or if a page in them was copied; or another VMA is beside it
+ * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
+ *		mlock, userfaultfd
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "drop.h"
+
+#define TIME_LIMIT	300
+/* The sleeper's stack, data and libraries. */
+#define OWN		8L
+
+FIXTURE(drop) {
+	struct sleeper sleeper;
+	char idle[16], share[16];
+	long before;		/* tables of the sleeper */
+};
+
+FIXTURE_VARIANT(drop) {
+	enum kind kind;
+	unsigned long kib;
+};
+
+FIXTURE_VARIANT_ADD(drop, shmem_4K) { SHMEM, 4 };
+FIXTURE_VARIANT_ADD(drop, shmem_64K) { SHMEM, 64 };
+FIXTURE_VARIANT_ADD(drop, file_4K) { FILE_SHARED, 4 };
+FIXTURE_VARIANT_ADD(drop, file_64K) { FILE_SHARED, 64 };
+
+FIXTURE_SETUP(drop)
+{
+	const char *missing = sleeper_needs(variant->kind);
+
+	if (!missing)
+		missing = begin(variant->kib, true);
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_TRUE(read_text(DROP_IDLE, self->idle, sizeof(self->idle)));
+	ASSERT_TRUE(read_text(DROP_SHARE, self->share, sizeof(self->share)));
+	ASSERT_TRUE(write_number(DROP_IDLE, IDLE_MS));
+}
+
+FIXTURE_TEARDOWN(drop)
+{
+	write_text(DROP_IDLE, self->idle);
+	write_text(DROP_SHARE, self->share);
+	end();
+}
+
+/* Start a sleeper, and remember its tables. */
+static bool starts(struct sleeper *s, const struct mapping *mapping, long *before)
+{
+	CHECK(sleeper_start(s, mapping));
+	*before = sleeper_tables(s);
+	CHECK(*before >= COPIES);
+	return true;
+}
+
+#define START(...)									\
+	do {										\
+		const struct mapping mapping = { .kind = variant->kind, .kib = variant->kib,	\
+						 __VA_ARGS__ };				\
+		ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));		\
+		EXPECT_TRUE(drop_slabs());						\
+	} while (0)
+
+#define EXPECT_GONE(tables)								\
+	do {										\
+		EXPECT_GE(self->before - (tables), sleeper_tables(&self->sleeper));	\
+		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
+	} while (0)
+
+#define EXPECT_STAYED									\
+	do {										\
+		EXPECT_LE(self->before - OWN, sleeper_tables(&self->sleeper));		\
+		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
+	} while (0)
+
+TEST_F_TIMEOUT(drop, read, TIME_LIMIT)
+{
+	long long dropped = unmap_stat("drop_tables"), entries = unmap_stat("drop_entries");
+
+	START(.writes = false);
+	EXPECT_LE(COPIES, unmap_stat("drop_tables") - dropped);
+	EXPECT_LE(COPIES * PAGES, unmap_stat("drop_entries") - entries);
+	EXPECT_GE(PAGES, sleeper_pages(&self->sleeper));
+	EXPECT_GONE(COPIES);
+}
+
+TEST_F_TIMEOUT(drop, written, TIME_LIMIT)
+{
+	START(.writes = true);
+	EXPECT_GONE(COPIES);
+}
+
+static char *place_of(char *mem, long page)
+{
+	return mem + page % COPIES * LEN + page * PAGE;
+}
+
+/*
+ * Each page is written through one of the tables.  Shared memory that has only been read is
+ * clean, and its entries may be written to: nothing but the dirty bits says that it was.
+ */
+static bool store_elsewhere(char *mem)
+{
+	bool is_shmem = !madvise(mem, LEN, MADV_REMOVE);
+
+	for (long i = 0; is_shmem && i < PAGES; i++)
+		CHECK(!READ_ONCE(*place_of(mem, i)));
+	for (long i = 0; i < PAGES; i++)
+		memset(place_of(mem, i), fill_byte(i, SEED + 1), PAGE);
+	return true;
+}
+
+TEST_F_TIMEOUT(drop, stored, TIME_LIMIT)
+{
+	char *file;
+
+	START(.prepare = store_elsewhere, .seed = SEED + 1);
+	EXPECT_GE(self->before - COPIES, sleeper_tables(&self->sleeper));
+	if (variant->kind == FILE_SHARED) {
+		EXPECT_EQ(0, fsync(self->sleeper.fd));
+		EXPECT_EQ(0, posix_fadvise(self->sleeper.fd, 0, 0, POSIX_FADV_DONTNEED));
+	}
+	if (variant->kind == SHMEM)
+		reclaim_all(LEN);
+	file = mmap(NULL, LEN, PROT_READ, MAP_SHARED, self->sleeper.fd, 0);
+	ASSERT_NE(MAP_FAILED, file);
+	EXPECT_EQ(0, count_wrong(file, LEN, SEED + 1));
+	EXPECT_TRUE(sleeper_wake(&self->sleeper));
+}
+
+TEST_F_TIMEOUT(drop, private, TIME_LIMIT)
+{
+	START(.private = true);
+	EXPECT_GONE(COPIES);
+}
+
+/* Of each second table a piece is not mapped; of the others a piece is mapped by another VMA. */
+static bool cut(char *mem)
+{
+	for (long i = 0; i < COPIES; i += 2) {
+		char *piece = mem + i * LEN + 16 * PAGE;
+
+		CHECK(!munmap(piece, 16 * PAGE));
+		CHECK(!mprotect(piece + LEN, 16 * PAGE, PROT_READ));
+	}
+	return true;
+}
+
+/* What is not mapped is not checked. */
+static bool mend(char *mem)
+{
+	for (long i = 0; i < COPIES; i += 2) {
+		char *piece = mem + i * LEN + 16 * PAGE;
+
+		CHECK(mmap(piece, 16 * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == piece);
+		for (long page = 16; page < 32; page++)
+			memset(mem + i * LEN + page * PAGE, fill_byte(page, SEED), PAGE);
+	}
+	return true;
+}
+
+TEST_F_TIMEOUT(drop, parts, TIME_LIMIT)
+{
+	START(.prepare = cut, .wake = mend);
+	EXPECT_GONE(COPIES);
+}
+
+TEST_F_TIMEOUT(drop, busy, TIME_LIMIT)
+{
+	long long busy = unmap_stat("drop_busy");
+
+	START(.runs = true);
+	EXPECT_LT(busy, unmap_stat("drop_busy"));
+	EXPECT_STAYED;
+}
+
+/* Reclaim finds enough of this file at once, so that it does not become urgent. */
+static int make_fodder(void)
+{
+	int fd = xfs_file_named("/mnt/drop_fodder", 64 * MIB, SEED, 4);
+
+	unlink("/mnt/drop_fodder");
+	return fd;
+}
+
+TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
+{
+	const struct mapping mapping = { .kind = variant->kind, .kib = variant->kib };
+	int fodder = make_fodder();
+
+	if (fodder < 0)
+		SKIP(return, "needs XFS at /mnt");
+	ASSERT_TRUE(write_number(DROP_SHARE, 100));
+	ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));
+	reclaim_file(16 * PAGE);
+	EXPECT_LE(self->before - OWN, sleeper_tables(&self->sleeper));
+	ASSERT_TRUE(write_number(DROP_SHARE, 0));
+	usleep(2 * IDLE_MS * 1000);
+	for (int i = 0; i < 20; i++)
+		reclaim_file(16 * PAGE);
+	close(fodder);
+	EXPECT_GONE(COPIES / 2);
+}
+
+TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
+{
+	ASSERT_TRUE(write_number(UNMAP_SYSFS "enabled",
+				 UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES));
+	START(.writes = false);
+	EXPECT_STAYED;
+}
+
+#define KEEPS(name, how, what)								\
+	TEST_F_TIMEOUT(drop, keeps_ ## name, TIME_LIMIT)				\
+	{										\
+		START(.private = what, .prepare = how);					\
+		EXPECT_STAYED;								\
+	}
+
+KEEPS(mlocked, keep_mlocked, false)
+KEEPS(locked_on_fault, keep_locked_on_fault, false)
+KEEPS(copied, keep_copied, true)
+KEEPS(notified, keep_notified, false)
+
+/* What the other VMA maps is to read like the file. */
+static bool fill_beside(char *mem)
+{
+	for (long i = 0; i < COPIES; i++)
+		memset(mem + (i + 1) * LEN - PAGE, fill_byte(PAGES - 1, SEED), PAGE);
+	return true;
+}
+
+TEST_F_TIMEOUT(drop, keeps_beside_anon, TIME_LIMIT)
+{
+	START(.prepare = keep_beside_anon, .wake = fill_beside);
+	EXPECT_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, keeps_tracked, TIME_LIMIT)
+{
+	if (!soft_dirty_works())
+		SKIP(return, "needs CONFIG_MEM_SOFT_DIRTY");
+	START(.prepare = keep_tracked);
+	EXPECT_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, keeps_watched, TIME_LIMIT)
+{
+	if (variant->kind != SHMEM)
+		SKIP(return, "userfaultfd does not watch this kind of memory");
+	START(.prepare = keep_watched);
+	EXPECT_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, keeps_protected, TIME_LIMIT)
+{
+	if (variant->kind != SHMEM)
+		SKIP(return, "userfaultfd does not watch this kind of memory");
+	START(.prepare = keep_protected);
+	EXPECT_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, flushed, TIME_LIMIT)
+{
+	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
+
+	ASSERT_TRUE(write_number(DROP_IDLE, 0));
+	EXPECT_TRUE(apart(race_flush, &scene));
+}
+
+TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
+{
+	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
+	unsigned long seed = from_env("DROP_SEED", time(NULL) * 1000003L + getpid());
+	long long dropped = unmap_stat("drop_tables");
+
+	TH_LOG("seed %lu", seed);
+	race_seed(seed);
+	ASSERT_TRUE(write_number(DROP_IDLE, 0));
+	EXPECT_TRUE(apart(race_changes, &scene));
+	EXPECT_LT(dropped, unmap_stat("drop_tables"));
+}
+
+TEST_HARNESS_MAIN

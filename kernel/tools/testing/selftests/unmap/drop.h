@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of drop, which tests that full page tables of idle processes go.
+ *
+ * drop_sleeper.c	a process that maps a file, sleeps, and checks what it has mapped
+ * drop_keep.c		what keeps tables: what the sleeper does to its memory before it sleeps
+ * drop_race.c		memory changes while its tables are dropped all the time
+ */
+#ifndef DROP_H
+#define DROP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#define DROP_IDLE	UNMAP_SYSFS "drop_idle_ms"
+#define DROP_SHARE	UNMAP_SYSFS "drop_share"
+#define LEN		PMD		/* of the file, which is mapped COPIES times: */
+#define PAGES		((long)(LEN / PAGE))
+#define COPIES		40L		/* fewer tables would not be worth it */
+#define SEED		31
+#define IDLE_MS		30
+
+/* How the sleeper maps the file. */
+struct mapping {
+	enum kind kind;		/* SHMEM or FILE_SHARED */
+	unsigned long kib;
+	bool writes;		/* all pages, after reading them */
+	bool private;		/* MAP_PRIVATE */
+	bool runs;		/* instead of sleeping */
+	unsigned char seed;	/* of the content in the end; 0: it is as it was */
+	/* Called when all is mapped; @mem: the first copy. */
+	bool (*prepare)(char *mem);
+	/* Called before the content is checked. */
+	bool (*wake)(char *mem);
+};
+
+struct sleeper {
+	const struct mapping *mapping;
+	int fd;
+	int pid;
+	int ready[2], go[2];
+	int log;
+};
+
+/* NULL, or what this machine lacks. */
+const char *sleeper_needs(enum kind kind);
+/* Returns when it sleeps, for longer than IDLE_MS. */
+bool sleeper_start(struct sleeper *s, const struct mapping *mapping);
+/* Wake it; whether it found all content as it should be, and the kernel log has no complaint. */
+bool sleeper_wake(struct sleeper *s);
+/* Its page tables; the pages of files that it has mapped. */
+long sleeper_tables(const struct sleeper *s);
+long sleeper_pages(const struct sleeper *s);
+/* Reclaim, as urgent as it can be, of everything that is no page. */
+bool drop_slabs(void);
+
+/* drop_keep.c */
+bool keep_mlocked(char *mem);
+bool keep_locked_on_fault(char *mem);
+bool keep_copied(char *mem);
+bool keep_watched(char *mem);
+bool keep_tracked(char *mem);
+bool keep_beside_anon(char *mem);
+bool keep_notified(char *mem);
+bool keep_protected(char *mem);
+
+/* drop_race.c: jobs for apart(); @seed for the random choices of the first. */
+bool race_flush(struct scene *scene);
+bool race_changes(struct scene *scene);
+void race_seed(unsigned long seed);
+
+#endif /* DROP_H */

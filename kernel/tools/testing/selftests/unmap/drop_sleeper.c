@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A process that maps a file, sleeps, and checks what it has mapped: see drop.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drop.h"
+
+const char *sleeper_needs(enum kind kind)
+{
+	return access(DROP_IDLE, W_OK) ? "needs CONFIG_UNMAP_DROP" : scene_needs(kind);
+}
+
+static int shmem_file(void)
+{
+	int fd = memfd_create("drop", MFD_CLOEXEC);
+	static char content[LEN];
+
+	fill(content, LEN, SEED);
+	if (fd >= 0 && write(fd, content, LEN) != (ssize_t)LEN)
+		return -1;
+	return fd;
+}
+
+/* All copies of the file, one behind the other. */
+static char *map_copies(const struct sleeper *s)
+{
+	char *mem = map_aligned(COPIES * LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	int flags = MAP_FIXED | (s->mapping->private ? MAP_PRIVATE : MAP_SHARED);
+
+	for (long i = 0; mem != MAP_FAILED && i < COPIES; i++)
+		if (mmap(mem + i * LEN, LEN, PROT_READ | PROT_WRITE, flags, s->fd, 0) ==
+		    MAP_FAILED)
+			return MAP_FAILED;
+	return mem;
+}
+
+static void touch(char *mem, bool writes)
+{
+	for (long i = 0; i < COPIES * PAGES; i++) {
+		char byte = READ_ONCE(mem[i * PAGE]);
+
+		if (writes)
+			WRITE_ONCE(mem[i * PAGE], byte);
+	}
+}
+
+static bool content_is_right(const char *mem, unsigned char seed)
+{
+	for (long i = 0; i < COPIES; i++)
+		CHECK_EQ(0, count_wrong(mem + i * LEN, LEN, seed));
+	return true;
+}
+
+/* Until the parent writes.  A process that runs looks at nothing but its pipe. */
+static bool wait_for_go(struct sleeper *s)
+{
+	char byte;
+
+	if (s->mapping->runs)
+		CHECK(!fcntl(s->go[0], F_SETFL, O_NONBLOCK));
+	while (read(s->go[0], &byte, 1) != 1)
+		if (!s->mapping->runs)
+			return false;
+	return true;
+}
+
+static bool sleep_once(struct sleeper *s)
+{
+	char *mem = map_copies(s);
+
+	CHECK(mem != MAP_FAILED);
+	touch(mem, s->mapping->writes);
+	CHECK(!s->mapping->prepare || s->mapping->prepare(mem));
+	CHECK(write(s->ready[1], "r", 1) == 1);
+	CHECK(wait_for_go(s));
+	CHECK(!s->mapping->wake || s->mapping->wake(mem));
+	return content_is_right(mem, s->mapping->seed ? s->mapping->seed : SEED);
+}
+
+bool sleeper_start(struct sleeper *s, const struct mapping *mapping)
+{
+	char byte;
+
+	s->mapping = mapping;
+	s->log = kmsg_open();
+	s->fd = mapping->kind == SHMEM ? shmem_file() : xfs_file(LEN, SEED, mapping->kib);
+	CHECK(s->log >= 0 && s->fd >= 0);
+	CHECK(!pipe(s->ready) && !pipe(s->go));
+	fflush(stdout);
+	s->pid = fork();
+	if (!s->pid) {
+		bool done = sleep_once(s);
+
+		fflush(stdout);
+		_exit(!done);
+	}
+	CHECK(s->pid > 0);
+	close(s->ready[1]);
+	CHECK(read(s->ready[0], &byte, 1) == 1);
+	return !usleep(2 * IDLE_MS * 1000);
+}
+
+bool sleeper_wake(struct sleeper *s)
+{
+	int status = -1;
+	bool calm;
+
+	CHECK(write(s->go[1], "g", 1) == 1);
+	CHECK(waitpid(s->pid, &status, 0) == s->pid);
+	calm = kernel_is_calm(s->log);
+	close(s->log);
+	close(s->ready[0]);
+	close(s->go[0]);
+	close(s->go[1]);
+	CHECK_EQ(0, status);
+	return calm;
+}
+
+static long status_kib(const struct sleeper *s, const char *key)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", s->pid);
+	return read_field(path, key);
+}
+
+long sleeper_tables(const struct sleeper *s)
+{
+	return status_kib(s, "VmPTE:") / (long)(PAGE / KIB);
+}
+
+long sleeper_pages(const struct sleeper *s)
+{
+	return (status_kib(s, "RssFile:") + status_kib(s, "RssShmem:")) / (long)(PAGE / KIB);
+}
+
+bool drop_slabs(void)
+{
+	return write_text("/proc/sys/vm/drop_caches", "2");
+}
