@@ -3,25 +3,26 @@
  * Dropping full page tables when memory is short: whose, and when.
  *
  * Page tables of a file that many processes map can be as large as the file.  Reclaim of stock
- * kernels leaves them: they belong to nobody's LRU list.  But where a table maps nothing but page
- * cache, a fault can build it again.  So tables of processes that have been idle for a while are
- * dropped: see drop_table.c for what may go.
+ * kernels leaves them: they are in no LRU list.  But where a table maps nothing but page cache, a
+ * fault can build it again.  So tables of processes that have been idle for a while are dropped:
+ * see drop_table.c for what may go.
  *
- * When: reclaim is in earnest (its priority has sunk), or the group's tables, on this node, are a
- * large share of its memory.  A written table costs a fault for each of its entries to have back,
- * and goes only when reclaim of its group has found too little.
+ * When: page tables are a large share of the group's memory, or reclaim is desperate.  A written
+ * table costs a fault for each of its entries to have back, and goes only when the priority of
+ * reclaim has sunk.  Priorities mean different things to those who reclaim: MGLRU's kswapd begins
+ * at 6 to 12, reclaim of a single node at 4.
  *
  * Whose: an mm is idle if no thread of its process runs or has begun to run lately; the scheduler
  * keeps the time (CONFIG_SCHED_INFO).  A thread that began to run long ago, and stopped a moment
  * ago, is taken for idle by mistake; that costs it faults.  MGLRU's list of a group's mms is kept
  * up whether MGLRU is switched on or not.
  *
- * How much: each call of reclaim looks at a bounded number of mms and tables.  A cursor remembers
- * where the next call goes on.  As in sweeps (tables_sweep.c), the mmap lock is only tried for,
- * held with preemption disabled, and released as soon as another task waits for it.
+ * How much: each call of reclaim looks at a bounded number of mms and tables, and the next one
+ * goes on from there.  A group of which little can be dropped is left alone for a while.  As in
+ * sweeps (tables_sweep.c), the mmap lock is only tried for, held with preemption disabled, and
+ * released as soon as another task waits for it.
  */
 #include <linux/hash.h>
-#include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -39,35 +40,56 @@
 
 #include "drop.h"
 #include "internal.h"
+#include "tables_kept.h"
 
-#define DROP_MMS_MAX		32	/* idle mms in a call */
-#define DROP_STEPS		4096	/* VMAs and places of tables in a call */
-#define DROP_TABLES_MAX		1024	/* dropped in a call; less if reclaim is not urgent */
+/* In one call of reclaim at most: */
+#define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
+#define DROP_LOOKS_MAX		64	/* mms that are looked at */
+#define DROP_MMS_MAX		16	/* idle ones among them */
+#define DROP_STEPS		4096	/* VMAs and places of tables */
+#define DROP_TABLES_MAX		64	/* tables that go; 16 times as many if it is desperate */
+
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
-#define DROP_THREADS_MAX	1024
-#define DROP_EARNEST		(DEF_PRIORITY / 2)
-#define CURSOR_BITS		6
+#define DROP_THREADS_MAX	64	/* an mm with more is not idle */
+#define DROP_DESPERATE		3	/* from this priority on, whatever share the tables have */
+#define DROP_WRITTEN		5	/* from this priority on, written tables, too */
+#define DROP_LONGEST_PAUSE	63
+#define CURSOR_BITS		10
 
 /*
- * Where the next call goes on.  Groups share a cursor if their hashes agree, and calls that run at
- * the same time may overwrite each other's: a hint, without a lock.
+ * Where the next call for a group and a node goes on.  Found by hash; hints, without a lock.
  *
- * @place: how many mms of the list to skip
+ * @lruvec: of the group and the node, only to be compared: another one begins anew
+ * @place: how many mms of the list to pass
  * @addr: where to begin in the next one
+ * @length, @left: of a pause: see drop_learn()
  */
 struct cursor {
+	const struct lruvec *lruvec;
 	unsigned int place;
 	unsigned long addr;
+	unsigned char length, left;
 };
 
 static struct cursor cursors[1 << CURSOR_BITS];
 
-/* One call of reclaim for one group and one node. */
+/**
+ * struct drop_call - one call of reclaim for one group and one node
+ * @memcg: the group
+ * @before: of local_clock(): who has run since is not idle
+ * @from: pass so many mms of the list
+ * @next: pass so many in the next call
+ * @nr: how many elements of @mms are in use
+ * @mms: idle mms, each with a reference to its users
+ * @places: their places in the list
+ */
 struct drop_call {
 	struct mem_cgroup *memcg;
-	struct cursor cursor;
-	u64 before;		/* of local_clock(): who ran since is not idle */
-	unsigned int mms_left;
+	u64 before;
+	unsigned int from, next;
+	unsigned int nr;
+	struct mm_struct *mms[DROP_MMS_MAX];
+	unsigned int places[DROP_MMS_MAX];
 };
 
 static bool drop_thread_is_idle(const struct task_struct *t, u64 before)
@@ -77,14 +99,14 @@ static bool drop_thread_is_idle(const struct task_struct *t, u64 before)
 
 /*
  * Whether no thread of the mm's process has run lately.  Who else uses the mm is not known: then
- * it is not idle.  RCU read lock held.
+ * it is not idle.  @own: how many of its users are the caller.  RCU read lock held.
  */
-static bool drop_mm_is_idle(const struct mm_struct *mm, u64 before)
+static bool drop_threads_are_idle(const struct mm_struct *mm, int own, u64 before)
 {
 	struct task_struct *owner = rcu_dereference(mm->owner), *t;
 	int nr = 0;
 
-	if (!owner || atomic_read(&mm->mm_users) > get_nr_threads(owner))
+	if (!owner || atomic_read(&mm->mm_users) - own > get_nr_threads(owner))
 		return false;
 	for_each_thread(owner, t)
 		if (nr++ == DROP_THREADS_MAX || !drop_thread_is_idle(t, before))
@@ -92,7 +114,20 @@ static bool drop_mm_is_idle(const struct mm_struct *mm, u64 before)
 	return true;
 }
 
-/* Whether the mm is idle, and may have tables that are worth dropping.  RCU read lock held. */
+static bool drop_mm_is_idle(const struct mm_struct *mm, int own, u64 before)
+{
+	bool idle;
+
+	/* For tests: even those that run. */
+	if (!READ_ONCE(unmap_drop_idle_ms))
+		return true;
+	rcu_read_lock();
+	idle = drop_threads_are_idle(mm, own, before);
+	rcu_read_unlock();
+	return idle;
+}
+
+/* Whether the mm is idle, and may have tables that are worth dropping. */
 static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
 {
 	unsigned long pages = get_mm_counter(mm, MM_FILEPAGES) + get_mm_counter(mm, MM_SHMEMPAGES);
@@ -100,36 +135,45 @@ static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
 	if (pages < DROP_TABLES_MIN || mm_pgtables_bytes(mm) < DROP_TABLES_MIN * PAGE_SIZE)
 		return false;
 	unmap_count(UNMAP_STAT_DROP_MMS, 1);
-	/* For tests: even those that run. */
-	if (!READ_ONCE(unmap_drop_idle_ms) || drop_mm_is_idle(mm, call->before))
+	if (drop_mm_is_idle(mm, 0, call->before))
 		return true;
 	unmap_count(UNMAP_STAT_DROP_BUSY, 1);
 	return false;
 }
 
-/* The next idle mm from the cursor on, with a reference to its users; null at the list's end. */
-static struct mm_struct *drop_next_mm(struct drop_call *call)
+/* Look at an mm of the list.  Returns false if the call has all that it takes. */
+static bool drop_gather_one(struct drop_call *call, struct mm_struct *mm, unsigned int place)
+{
+	if (drop_wants_mm(call, mm) && mmget_not_zero(mm)) {
+		call->places[call->nr] = place;
+		call->mms[call->nr++] = mm;
+	}
+	return call->nr < DROP_MMS_MAX;
+}
+
+/* Gather idle mms from @call->from on, or from the list's head if there are none. */
+static void drop_gather(struct drop_call *call)
 {
 	struct lru_gen_mm_list *list = &call->memcg->mm_list;
-	struct mm_struct *mm, *found = NULL;
-	unsigned int place = 0;
+	unsigned int place = 0, end;
+	struct mm_struct *mm;
 
+	end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
+	call->next = 0;
 	spin_lock(&list->lock);
-	rcu_read_lock();
 	list_for_each_entry(mm, &list->fifo, lru_gen.list) {
-		if (place++ < call->cursor.place)
-			continue;
-		if (drop_wants_mm(call, mm) && mmget_not_zero(mm)) {
-			found = mm;
-			place--;
+		if (place == end) {
+			call->next = end == DROP_PLACES_MAX ? 0 : end;
 			break;
 		}
-		call->cursor.addr = 0;
+		if (place++ < call->from)
+			continue;
+		if (!drop_gather_one(call, mm, place - 1)) {
+			call->next = place;
+			break;
+		}
 	}
-	rcu_read_unlock();
 	spin_unlock(&list->lock);
-	call->cursor.place = found ? place : 0;
-	return found;
 }
 
 /* Whether another process, or this task, should have the processor or the mmap lock. */
@@ -164,11 +208,20 @@ static unsigned long drop_look(struct drop *d, unsigned long addr)
 	return (addr | ~PMD_MASK) + 1;
 }
 
-static void drop_vma(struct drop *d, const struct vm_area_struct *vma)
+/* Returns whether all of the VMA was looked at. */
+static bool drop_vma(struct drop *d, const struct vm_area_struct *vma)
 {
+	if (!drop_vma_may(vma)) {
+		d->next = max(d->next, vma->vm_end);
+		return true;
+	}
 	d->next = max(d->next, vma->vm_start);
-	while (d->next < vma->vm_end && !drop_step_is_over(d))
+	while (d->next < vma->vm_end) {
+		if (drop_step_is_over(d))
+			return false;
 		d->next = drop_look(d, d->next);
+	}
+	return true;
 }
 
 /* mmap lock held.  Returns whether all of the mm was looked at. */
@@ -182,106 +235,152 @@ static bool drop_vmas(struct drop *d)
 		if (drop_step_is_over(d))
 			return false;
 		d->steps_left--;
-		if (drop_vma_may(vma))
-			drop_vma(d, vma);
+		if (!drop_vma(d, vma))
+			return false;
 	}
 	return true;
 }
 
-/* Law 15.  mmap lock held: nobody registers a notifier meanwhile. */
-static bool drop_mm_may(struct mm_struct *mm)
+/*
+ * Law 15.  mmap lock held: nobody registers a notifier meanwhile.  The process may have begun to
+ * run since it was found idle.
+ */
+static bool drop_mm_may(const struct drop *d, u64 before)
 {
-	return !mm_has_notifiers(mm) && !check_stable_address_space(mm);
+	return !mm_has_notifiers(d->mm) && !check_stable_address_space(d->mm) &&
+	       drop_mm_is_idle(d->mm, 1, before);
 }
 
 /* Returns whether the mm is done: all was looked at, or it cannot be locked, or must stay. */
-static bool drop_step(struct drop *d)
+static bool drop_step(struct drop *d, u64 before)
 {
 	bool done = true;
 
 	preempt_disable();
 	if (mmap_read_trylock(d->mm)) {
-		done = !drop_mm_may(d->mm) || drop_vmas(d);
+		done = !drop_mm_may(d, before) || drop_vmas(d);
 		mmap_read_unlock(d->mm);
 	}
 	preempt_enable();
 	return done;
 }
 
-static bool drop_mm(struct drop *d)
+static bool drop_mm(struct drop *d, u64 before)
 {
-	bool done = drop_step(d);
+	bool done = drop_step(d, before);
 
 	while (!done && d->steps_left && d->drops_left) {
 		cond_resched();
-		done = drop_step(d);
+		done = drop_step(d, before);
 	}
 	return done;
 }
 
-/* Look at idle mms from the cursor on, until the call has done its part. */
-static void drop_mms(struct drop_call *call, struct drop *d)
+/* Drop tables of the mms that were gathered.  @addr: where to begin in the first one. */
+static void drop_mms(struct drop_call *call, struct drop *d, unsigned long addr)
 {
-	while (call->mms_left-- && d->steps_left && d->drops_left) {
-		d->mm = drop_next_mm(call);
-		if (!d->mm)
-			return;
-		d->next = call->cursor.addr;
-		if (drop_mm(d)) {
-			call->cursor.place++;
+	unsigned int i;
+
+	d->next = call->nr && call->places[0] == call->from ? addr : 0;
+	for (i = 0; i < call->nr; i++) {
+		d->mm = call->mms[i];
+		if (drop_mm(d, call->before)) {
 			d->next = 0;
+			continue;
 		}
-		call->cursor.addr = d->next;
-		mmput_async(d->mm);
+		call->next = call->places[i];
+		break;
 	}
+	while (call->nr)
+		mmput_async(call->mms[--call->nr]);
 }
 
-/* Pages of memory that the group has on this node; of the root: of the node. */
-static unsigned long drop_memory(struct mem_cgroup *memcg, int nid)
+/* If little was dropped of what was looked at, pause for 1, 3, 7, 15, 31, 63, 63... calls. */
+static void drop_learn(struct cursor *cursor, const struct drop *d)
 {
-	if (mem_cgroup_is_root(memcg))
-		return node_present_pages(nid);
-	return page_counter_read(&memcg->memory);
+	unsigned char length = 0;
+
+	if (8 * d->dropped <= d->looked)
+		length = min(2 * READ_ONCE(cursor->length) + 1, DROP_LONGEST_PAUSE);
+	WRITE_ONCE(cursor->length, length);
+	WRITE_ONCE(cursor->left, length);
 }
 
-/* Whether the group's page tables are worth looking for: see above. */
-static bool drop_is_due(struct mem_cgroup *memcg, int nid, int priority)
+static bool drop_pauses(struct cursor *cursor, const struct lruvec *lruvec)
 {
-	struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
-	unsigned long tables;
+	unsigned char left = READ_ONCE(cursor->left);
 
-	/* drop_caches, too, which has statistics of groups not brought up to date. */
-	if (priority <= DROP_EARNEST)
-		return true;
-	tables = lruvec_page_state(lruvec, NR_PAGETABLE);
-	return tables * 100 >= drop_memory(memcg, nid) * READ_ONCE(unmap_drop_share);
+	if (READ_ONCE(cursor->lruvec) != lruvec || !left)
+		return false;
+	WRITE_ONCE(cursor->left, left - 1);
+	return true;
 }
 
-static noinline void drop_for_group(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
+/* Page tables of the group, and its memory.  The root group has tables that are not charged. */
+static bool drop_has_many_tables(struct mem_cgroup *memcg, int nid)
 {
-	struct cursor *cursor = &cursors[hash_ptr(memcg, CURSOR_BITS)];
-	struct drop_call call = {
-		.memcg = memcg,
-		.cursor = { READ_ONCE(cursor->place), READ_ONCE(cursor->addr) },
-		.before = local_clock() - (u64)READ_ONCE(unmap_drop_idle_ms) * NSEC_PER_MSEC,
-		.mms_left = DROP_MMS_MAX,
-	};
-	struct drop d = {
-		.nid = nid,
-		.written = priority < DEF_PRIORITY && gfp & __GFP_FS,
-		.steps_left = DROP_STEPS,
-		.drops_left = DROP_TABLES_MAX >> min(priority, 4),
-	};
+	unsigned long tables, memory;
 
-	unmap_batch_begin(&d.batch, NULL, NULL);
-	d.batch.by = TABLE_BY_DROP;
-	d.batch.mmap_locked = true;
-	drop_mms(&call, &d);
-	WRITE_ONCE(cursor->place, call.cursor.place);
-	WRITE_ONCE(cursor->addr, call.cursor.addr);
+	if (mem_cgroup_is_root(memcg)) {
+		tables = node_page_state(NODE_DATA(nid), NR_PAGETABLE);
+		memory = node_present_pages(nid);
+	} else {
+		tables = memcg_page_state(memcg, NR_PAGETABLE);
+		memory = page_counter_read(&memcg->memory);
+	}
+	return tables * 100 >= memory * READ_ONCE(unmap_drop_share);
+}
+
+/* Of local_clock().  Right after boot nobody has been idle for long. */
+static u64 drop_idle_before(void)
+{
+	u64 now = local_clock(), idle = (u64)READ_ONCE(unmap_drop_idle_ms) * NSEC_PER_MSEC;
+
+	return now > idle ? now - idle : 0;
+}
+
+static void drop_begin(struct drop *d, gfp_t gfp, int nid, int priority)
+{
+	unmap_batch_begin(&d->batch, NULL, NULL);
+	d->batch.by = TABLE_BY_DROP;
+	d->batch.mmap_locked = true;
+	d->nid = nid;
+	d->written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
+	d->looked = 0;
+	d->dropped = 0;
+	d->steps_left = DROP_STEPS;
+	d->drops_left = DROP_TABLES_MAX * (priority <= DROP_DESPERATE ? 16 : 1);
+}
+
+/* Otherwise a group at its limit could be OOM-killed although memory is about to be freed. */
+static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg)
+{
+	if (d->dropped >= DROP_TABLES_MAX && current->mm && mm_match_cgroup(current->mm, memcg))
+		unmap_grace_await_room();
+}
+
+static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec, gfp_t gfp,
+				    struct mem_cgroup *memcg, int priority)
+{
+	bool known = READ_ONCE(cursor->lruvec) == lruvec;
+	struct drop_call call __uninitialized;
+	struct drop d __uninitialized;
+
+	drop_begin(&d, gfp, lruvec_pgdat(lruvec)->node_id, priority);
+	call.memcg = memcg;
+	call.before = drop_idle_before();
+	call.from = known ? READ_ONCE(cursor->place) : 0;
+	call.nr = 0;
+	drop_gather(&call);
+	drop_mms(&call, &d, READ_ONCE(cursor->addr));
+	WRITE_ONCE(cursor->lruvec, lruvec);
+	WRITE_ONCE(cursor->place, call.next);
+	WRITE_ONCE(cursor->addr, d.next);
+	drop_learn(cursor, &d);
 	unmap_count(UNMAP_STAT_DROP_LOOKED, d.looked);
 	unmap_count(UNMAP_STAT_DROP_TABLES, d.dropped);
 	mm_account_reclaimed_pages(d.dropped);
+	drop_await_room(&d, memcg);
 }
 
 /**
@@ -296,8 +395,16 @@ static noinline void drop_for_group(gfp_t gfp, int nid, struct mem_cgroup *memcg
  */
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
-	if (!unmap_enabled(UNMAP_BIT_DROP) || !memcg || UNMAP_ARCH_TABLES_PINNED ||
-	    !drop_is_due(memcg, nid, priority))
+	struct cursor *cursor;
+	struct lruvec *lruvec;
+
+	if (!unmap_enabled(UNMAP_BIT_DROP) || !memcg || UNMAP_ARCH_TABLES_PINNED)
 		return;
-	drop_for_group(gfp, nid, memcg, priority);
+	lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
+	cursor = &cursors[hash_ptr(lruvec, CURSOR_BITS)];
+	/* drop_caches is desperate, too: its groups' statistics are not brought up to date. */
+	if (priority > DROP_DESPERATE &&
+	    (drop_pauses(cursor, lruvec) || !drop_has_many_tables(memcg, nid)))
+		return;
+	drop_for_group(cursor, lruvec, gfp, memcg, priority);
 }

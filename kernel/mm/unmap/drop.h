@@ -21,7 +21,7 @@
  * @next: the address from which to go on
  * @looked: how many tables were looked at
  * @dropped: how many went
- * @steps_left: how many VMAs and places of tables may still be looked at in this call of reclaim
+ * @steps_left: how many VMAs and places of tables may still be looked at in this call
  * @drops_left: how many tables may go
  */
 struct drop {

@@ -14,17 +14,19 @@
  *
  * Dirty bits go to the folios before the lock is dropped, and before the flush: the folios stay
  * mapped until then, so that writeback, which looks for writable entries, waits for the lock.
- * Accessed bits are forgotten: the process is idle, and they would make the whole file look
- * recently used.
+ * Accessed bits are forgotten, but for idle page tracking: the process is idle, and they would
+ * make the whole file look recently used.
  *
  * The flush comes before the references of the pages are dropped.  Meanwhile each entry says
  * which page it has mapped, as a migration entry does; a fault that finds it waits for the lock.
- * So one flush serves the table, and no memory is needed, of which there is none in reclaim.
+ * So one flush serves all pages of the table, and no memory is needed, of which there is none in
+ * reclaim.  (The walk caches are flushed when the table is unhooked.)
  */
 #include <linux/dax.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
+#include <linux/page_idle.h>
 #include <linux/pagemap.h>
 #include <linux/pgtable.h>
 #include <linux/swapops.h>
@@ -82,12 +84,28 @@ static int drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_
 	return used;
 }
 
-/* Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays. */
+/* How many entries of the table are not none. */
+static unsigned int drop_count_used(pte_t *table)
+{
+	unsigned int i, used = 0;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		used += !pte_none(ptep_get(table + i));
+	return used;
+}
+
+/*
+ * Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays.
+ *
+ * An entry may belong to no VMA: munmap() takes the VMAs away first, and then zaps with the mmap
+ * lock for reading.
+ */
 static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base)
 {
 	struct vm_area_struct *vma, *found = NULL;
 	struct vma_iterator vmi;
-	int used = 0, more;
+	unsigned int used = 0;
+	int more;
 
 	vma_iter_init(&vmi, d->mm, base);
 	for_each_vma_range(vmi, vma, base + PMD_SIZE) {
@@ -104,7 +122,7 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 		found = vma;
 	}
 	/* An empty table has its own ways to go. */
-	return used ? found : NULL;
+	return used && used == drop_count_used(table) ? found : NULL;
 }
 
 /* Law 15: clear an entry, and leave in its place which page it has mapped. */
@@ -113,8 +131,11 @@ static void drop_clear_entry(struct mm_struct *mm, unsigned long addr, pte_t *pt
 	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
 	struct page *page = pte_page(pte);
 
+	VM_WARN_ON_ONCE(!pte_present(pte) || PageAnon(page));
 	if (pte_dirty(pte))
 		folio_mark_dirty(page_folio(page));
+	if (pte_young(pte))
+		folio_clear_idle(page_folio(page));
 	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(page_to_pfn(page))));
 }
 
@@ -187,6 +208,7 @@ static void drop_release(struct vm_area_struct *vma, pte_t *table, unsigned long
 		entries += nr;
 	}
 	discard_pay_debt(&debt);
+	update_hiwater_rss(vma->vm_mm);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (rss[i])
 			add_mm_counter(vma->vm_mm, i, rss[i]);
@@ -220,7 +242,7 @@ static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
  * Takes and drops the page-table lock and the PMD lock.  Nothing is allocated, and nothing but
  * these locks is waited for.
  *
- * Return: whether the table is gone, or empty.
+ * Return: whether the table is gone.
  */
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr)
 {
@@ -242,9 +264,10 @@ bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr)
 	pte_unmap_unlock(table, ptl);
 	if (given) {
 		unmap_table_free(&d->batch, table, base);
-	} else if (empty) {
-		unmap_batch_note(&d->batch, pmd, base);
-		unmap_batch_free(&d->batch, 0);
+		return true;
 	}
-	return empty;
+	if (!empty)
+		return false;
+	unmap_batch_note(&d->batch, pmd, base);
+	return unmap_batch_free(&d->batch, 0);
 }

@@ -14,6 +14,7 @@
  * off		nothing goes with bit 0x0010 off
  * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
  *		mirrored by a device, or if a page in them was copied; or another VMA is beside it
+ * strays	a table stays that still maps what munmap() is about to zap
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
@@ -290,6 +291,14 @@ TEST_F_TIMEOUT(drop, flushed, TIME_LIMIT)
 
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race_flush, &scene));
+}
+
+TEST_F_TIMEOUT(drop, strays, TIME_LIMIT)
+{
+	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
+
+	ASSERT_TRUE(write_number(DROP_IDLE, 0));
+	EXPECT_TRUE(apart(race_munmap, &scene));
 }
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)

@@ -372,3 +372,55 @@ bool race_flush(struct scene *scene)
 	pthread_join(r.thread, NULL);
 	return right;
 }
+
+/* Drop tables until told to stop. */
+static void *keep_dropping(void *arg)
+{
+	use_cpu(1);
+	while (!READ_ONCE(stop))
+		drop_slabs();
+	return NULL;
+}
+
+/*
+ * The file lies in the second half of a table, the end of @anon in the first.  munmap() takes
+ * away the VMA of @anon first, and comes to its last pages, in that table, a while later.
+ */
+static bool unmap_beside(char *mem, int fd)
+{
+	size_t anon = 8 * LEN + LEN / 2;
+	char *file = mem + anon;
+
+	for (int round = 0; round < 12; round++) {
+		CHECK(mmap(mem, anon, PROT_READ | PROT_WRITE,
+			   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == mem);
+		CHECK(mmap(file, LEN / 2, PROT_READ, MAP_FIXED | MAP_SHARED | MAP_POPULATE, fd, 0) ==
+		      file);
+		CHECK(!munmap(mem, anon));
+		CHECK_EQ(0, count_not_zero(file, LEN / 2));
+	}
+	return true;
+}
+
+bool race_munmap(struct scene *scene)
+{
+	pthread_t thread;
+	bool right;
+	char *mem;
+
+	CHECK(make_file(scene));
+	mem = map_aligned(COPIES * LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	CHECK(mem != MAP_FAILED);
+	/* So many that the process is worth a look. */
+	for (long i = 9; i < COPIES; i++)
+		CHECK(mmap(mem + i * LEN, LEN, PROT_READ | PROT_WRITE,
+			   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	for (long i = 9; i < COPIES; i++)
+		mem[i * LEN] = 1;
+	stop = false;
+	CHECK(!pthread_create(&thread, NULL, keep_dropping, NULL));
+	right = unmap_beside(mem, scene->fd);
+	WRITE_ONCE(stop, true);
+	pthread_join(thread, NULL);
+	return right;
+}
