@@ -71,6 +71,14 @@ def test_the_line_at_which_the_power_goes() -> None:
     assert told.evicted == 15
 
 
+def test_on_a_slow_machine_the_power_goes_earlier() -> None:
+    told = powercuts.Told(600, longest=0)
+    told("@ powercut\n" + "e 10\n" * (powercuts.EARLIEST - 1))
+    with pytest.raises(powercuts.PowerCut):
+        told("e 25\n")
+    assert len(told.lines) == powercuts.EARLIEST
+
+
 @pytest.fixture
 def cut(
     fake: Callable[[str, str], Path],
