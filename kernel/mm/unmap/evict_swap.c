@@ -74,22 +74,27 @@ static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
 	return swp_pte;
 }
 
+/* The swap PTE of the next offset, with the same marks: they are bits that the offset leaves. */
+static __always_inline pte_t swap_pte_after(pte_t pte)
+{
+	if (UNMAP_ARCH_SWAP_STEP)
+		return __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
+	return pte_next_swp_offset(pte);
+}
+
 static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
 			       bool exclusive)
 {
-	unsigned long type = swp_type(entry), offset = swp_offset(entry);
+	pte_t pte = swap_add_marks(swp_entry_to_pte(entry), op->run.pte, exclusive);
+	const pte_t *end = op->run.ptep + op->run.nr;
 	struct mm_struct *mm = op->vma->vm_mm;
 	unsigned long addr = op->run.addr;
-	pte_t *ptep = op->run.ptep;
-	unsigned int i, nr = op->run.nr;
-	pte_t pte = swp_entry_to_pte(entry);
-	u64 marks = pte_val(pte) ^ pte_val(swap_add_marks(pte, op->run.pte, exclusive));
+	pte_t *ptep;
 
-	/* @marks are single bits, which the swap type and offset do not use. */
-	for (i = 0; i < nr; i++) {
-		pte = __swp_entry_to_pte(__swp_entry(type, offset + i));
-		set_pte_at(mm, addr + i * PAGE_SIZE, ptep + i,
-			   __pte(pte_val(pte) ^ marks));
+	for (ptep = op->run.ptep; ptep < end; ptep++) {
+		set_pte_at(mm, addr, ptep, pte);
+		pte = swap_pte_after(pte);
+		addr += PAGE_SIZE;
 	}
 }
 
