@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "memx.h"
+#include "unmap_util.h"
 
 static const int protections[] = {
 	PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE,
@@ -274,7 +275,8 @@ static void unlock(struct range range)
 static void advise_fork(struct range range)
 {
 	static const int kinds[] = { MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_KEEPONFORK };
-	int advice = kinds[pick(4)];
+	/* Stock 7.3.4 warns when a child splits moved memory that was wiped: docs/stock-bugs.md. */
+	int advice = kinds[pick(kernel_before(7) ? 4 : 2)];
 
 	for_each_stretch(part, range) {
 		if (model(part.first)->backing != ANON)
