@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-expression used, table;
+expression seen;
 @@
-drop_judge(...)
+drop_has_strays(...)
 {
   <...
-- used == drop_count_used(table)
-+ (used == drop_count_used(table) || unmap_mutated(DROP_STRAYS))
+- if (seen->covered == PTRS_PER_PTE)
++ if (seen->covered == PTRS_PER_PTE || unmap_mutated(DROP_STRAYS))
+	return false;
   ...>
 }

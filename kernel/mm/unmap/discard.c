@@ -17,16 +17,6 @@
 #include "discard.h"
 #include "discard_run.h"
 
-/* vm_normal_page(), with a short path for ordinary entries, which nearly all are. */
-static __always_inline struct page *discard_normal_page(const struct discard *d,
-							pte_t pte)
-{
-	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
-	    likely(pte_pfn(pte) <= highest_memmap_pfn))
-		return pte_page(pte);
-	return vm_normal_page(d->vma, d->addr, pte);
-}
-
 /* Law 2: the longest run that may begin at @page of this large folio. */
 static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
 				      struct page *page)
@@ -159,7 +149,7 @@ static unsigned int discard_special(struct discard *d, pte_t pte)
 
 static __always_inline unsigned int discard_present(struct discard *d, pte_t pte)
 {
-	struct page *page = discard_normal_page(d, pte);
+	struct page *page = discard_normal_page(d->vma, d->addr, pte);
 	struct folio *folio;
 	unsigned int nr;
 

@@ -188,6 +188,16 @@ static __always_inline void discard_begin(struct discard *d, unsigned long addr,
 	d->force_flush = false;
 }
 
+/* vm_normal_page(), with a short path for ordinary entries, which nearly all are. */
+static __always_inline struct page *
+discard_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
+{
+	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
+	    likely(pte_pfn(pte) <= highest_memmap_pfn))
+		return pte_page(pte);
+	return vm_normal_page(vma, addr, pte);
+}
+
 /* discard.c */
 unsigned long discard_range(struct discard *d, pmd_t *pmd);
 

@@ -59,53 +59,57 @@ static bool drop_entry_may(const struct drop *d, struct vm_area_struct *vma,
 
 	if (!pte_present(pte) || pte_uffd_wp(pte) || (!d->written && pte_dirty(pte)))
 		return false;
-	page = vm_normal_page(vma, addr, pte);
-	return page && !folio_test_anon(page_folio(page)) &&
-	       !is_zone_device_page(page);
+	page = discard_normal_page(vma, addr, pte);
+	return page && !folio_test_anon(page_folio(page));
 }
 
-/* Judge the entries of one VMA.  Returns how many of them are not none; -1: one of them stays. */
-static int drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
-			  unsigned long base)
+/* What was seen of a table: entries that are not none, and entries that VMAs account for. */
+struct drop_seen {
+	unsigned int used;
+	unsigned int covered;
+};
+
+/* Judge the entries of one VMA.  Returns whether all of them may go. */
+static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
+			   unsigned long base, struct drop_seen *seen)
 {
 	unsigned long addr = max(base, vma->vm_start);
 	unsigned long end = min(base + PMD_SIZE, vma->vm_end);
-	int used = 0;
 
+	seen->covered += (end - addr) >> PAGE_SHIFT;
 	for (; addr < end; addr += PAGE_SIZE) {
 		pte_t pte = ptep_get(table + pte_index(addr));
 
 		if (pte_none(pte))
 			continue;
 		if (!drop_entry_may(d, vma, addr, pte))
-			return -1;
-		used++;
+			return false;
+		seen->used++;
 	}
-	return used;
-}
-
-/* How many entries of the table are not none. */
-static unsigned int drop_count_used(pte_t *table)
-{
-	unsigned int i, used = 0;
-
-	for (i = 0; i < PTRS_PER_PTE; i++)
-		used += !pte_none(ptep_get(table + i));
-	return used;
+	return true;
 }
 
 /*
- * Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays.
- *
- * An entry may belong to no VMA: munmap() takes the VMAs away first, and then zaps with the mmap
- * lock for reading.
+ * Whether an entry that is not none belongs to no VMA: munmap() takes the VMAs away first, and
+ * then zaps with the mmap lock for reading.
  */
+static bool drop_has_strays(pte_t *table, const struct drop_seen *seen)
+{
+	unsigned int i, used = 0;
+
+	if (seen->covered == PTRS_PER_PTE)
+		return false;
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		used += !pte_none(ptep_get(table + i));
+	return used != seen->used;
+}
+
+/* Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays. */
 static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base)
 {
 	struct vm_area_struct *vma, *found = NULL;
+	struct drop_seen seen = {};
 	struct vma_iterator vmi;
-	unsigned int used = 0;
-	int more;
 
 	vma_iter_init(&vmi, d->mm, base);
 	for_each_vma_range(vmi, vma, base + PMD_SIZE) {
@@ -113,30 +117,27 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}
-		more = drop_judge_vma(d, vma, table, base);
-		if (more < 0) {
+		if (!drop_judge_vma(d, vma, table, base, &seen)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_ENTRY, 1);
 			return NULL;
 		}
-		used += more;
 		found = vma;
 	}
 	/* An empty table has its own ways to go. */
-	return used && used == drop_count_used(table) ? found : NULL;
+	return seen.used && !drop_has_strays(table, &seen) ? found : NULL;
 }
 
 /* Law 15: clear an entry, and leave in its place which page it has mapped. */
 static void drop_clear_entry(struct mm_struct *mm, unsigned long addr, pte_t *ptep)
 {
 	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
-	struct page *page = pte_page(pte);
 
-	VM_WARN_ON_ONCE(!pte_present(pte) || PageAnon(page));
+	VM_WARN_ON_ONCE(!pte_present(pte) || PageAnon(pte_page(pte)));
 	if (pte_dirty(pte))
-		folio_mark_dirty(page_folio(page));
+		folio_mark_dirty(page_folio(pte_page(pte)));
 	if (pte_young(pte))
-		folio_clear_idle(page_folio(page));
-	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(page_to_pfn(page))));
+		folio_clear_idle(page_folio(pte_page(pte)));
+	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte))));
 }
 
 static void drop_clear(struct mm_struct *mm, pte_t *table, unsigned long base)
@@ -149,7 +150,7 @@ static void drop_clear(struct mm_struct *mm, pte_t *table, unsigned long base)
 }
 
 /* pfn_swap_entry_to_page() wants the page to be locked, as pages that migrate are. */
-static struct page *drop_page_at(pte_t *ptep)
+static __always_inline struct page *drop_page_at(pte_t *ptep)
 {
 	return pfn_to_page(swp_offset_pfn(pte_to_swp_entry(ptep_get(ptep))));
 }
@@ -160,6 +161,8 @@ static unsigned int drop_run_length(pte_t *ptep, struct folio *folio, struct pag
 {
 	unsigned int nr = 1;
 
+	if (!folio_test_large(folio))
+		return 1;
 	max = min_t(unsigned long, max, folio_nr_pages(folio) - folio_page_idx(folio, page));
 	while (nr < max && !pte_none(ptep_get(ptep + nr)) && drop_page_at(ptep + nr) == page + nr)
 		nr++;

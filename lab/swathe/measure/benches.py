@@ -150,6 +150,16 @@ BENCHES = (
         seconds=1,
     ),
     Bench(
+        "sharedtables",
+        "memory.high falls below what processes use that map the same memory, or file: "
+        "page tables of those that sleep, and of those that go on",
+        ("shmem", "file"),
+        "mapping and touching the memory, waking up and reading all of it afterwards",
+        full_memory="14G",
+        seconds=20,
+        guests=2,
+    ),
+    Bench(
         "multifault",
         "page faults: by 1 and 8 threads, with a zapping thread, one fault per 2 MiB",
         ("1", "8", "zapped", "sparse", "sparse-kept"),
