@@ -235,11 +235,28 @@ TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-#define KEEPS(name, how, what)								\
+static void expect_kept(struct __test_metadata *_metadata, struct sleeper *s,
+			struct mapping mapping, bool (*prepare)(char *mem))
+{
+	long before;
+
+	mapping.prepare = prepare;
+	ASSERT_TRUE(starts(s, &mapping, &before));
+	EXPECT_TRUE(drop_slabs());
+	EXPECT_LE(before - OWN, sleeper_tables(s));
+	EXPECT_TRUE(sleeper_wake(s));
+}
+
+static struct mapping mapping_of(enum kind kind, unsigned long kib, bool private)
+{
+	return (struct mapping){ .kind = kind, .kib = kib, .private = private };
+}
+
+#define KEEPS(name, how, private)							\
 	TEST_F_TIMEOUT(drop, keeps_ ## name, TIME_LIMIT)				\
 	{										\
-		START(.private = what, .prepare = how);					\
-		EXPECT_STAYED;								\
+		expect_kept(_metadata, &self->sleeper,					\
+			    mapping_of(variant->kind, variant->kib, private), how);	\
 	}
 
 KEEPS(mlocked, keep_mlocked, false)

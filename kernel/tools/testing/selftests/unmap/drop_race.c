@@ -394,8 +394,8 @@ static bool unmap_beside(char *mem, int fd)
 	for (int round = 0; round < 12; round++) {
 		CHECK(mmap(mem, anon, PROT_READ | PROT_WRITE,
 			   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == mem);
-		CHECK(mmap(file, LEN / 2, PROT_READ, MAP_FIXED | MAP_SHARED | MAP_POPULATE, fd, 0) ==
-		      file);
+		CHECK(mmap(file, LEN / 2, PROT_READ, MAP_FIXED | MAP_SHARED | MAP_POPULATE, fd,
+			   0) == file);
 		CHECK(!munmap(mem, anon));
 		CHECK_EQ(0, count_not_zero(file, LEN / 2));
 	}
