@@ -116,7 +116,7 @@ static bool put_back(void)
 }
 
 /* Wait until nobody holds the other end; signals to a terminal or a group do not matter. */
-static __noreturn void guard(int end)
+static __noreturn void guard(int end, int ready)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
 	char byte;
@@ -124,6 +124,8 @@ static __noreturn void guard(int end)
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	setsid();
+	if (write(ready, "r", 1) == 1)
+		close(ready);
 	while (read(end, &byte, 1) < 0 && errno == EINTR)
 		;
 	_exit(put_back() ? 0 : 1);
@@ -156,7 +158,8 @@ static void tell_switch(void)
 
 void start_guardian(void)
 {
-	int ends[2];
+	int ends[2], ready[2];
+	char byte;
 
 	snprintf(found, sizeof(found), "%s", first_line(SWITCH));
 	if (options.thp)
@@ -166,7 +169,7 @@ void start_guardian(void)
 	if (!nr_settings)
 		return;
 	tell_switch();
-	if (pipe2(ends, O_CLOEXEC))
+	if (pipe2(ends, O_CLOEXEC) || pipe2(ready, O_CLOEXEC))
 		fail("swathe-field: cannot make a pipe: %s", strerror(errno));
 	owner = getpid();
 	guardian = fork();
@@ -174,8 +177,14 @@ void start_guardian(void)
 		fail("swathe-field: cannot fork: %s", strerror(errno));
 	if (!guardian) {
 		close(ends[1]);
-		guard(ends[0]);
+		close(ready[0]);
+		guard(ends[0], ready[1]);
 	}
+	/* From now on it survives what kills this process's group. */
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		fail("swathe-field: the guardian was killed");
+	close(ready[0]);
 	close(ends[0]);
 	pipe_end = ends[1];
 	atexit(end_guardian);
