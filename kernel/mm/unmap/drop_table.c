@@ -57,7 +57,7 @@ static bool drop_entry_may(const struct drop *d, struct vm_area_struct *vma,
 {
 	struct page *page;
 
-	if (!pte_present(pte) || pte_uffd_wp(pte) || (!d->written && pte_dirty(pte)))
+	if (!pte_present(pte) || pte_uffd(pte) || (!d->written && pte_dirty(pte)))
 		return false;
 	page = discard_normal_page(vma, addr, pte);
 	return page && !folio_test_anon(page_folio(page));
@@ -149,10 +149,10 @@ static void drop_clear(struct mm_struct *mm, pte_t *table, unsigned long base)
 			drop_clear_entry(mm, base + i * PAGE_SIZE, table + i);
 }
 
-/* pfn_swap_entry_to_page() wants the page to be locked, as pages that migrate are. */
+/* softleaf_to_page() wants the page to be locked, as pages that migrate are. */
 static __always_inline struct page *drop_page_at(pte_t *ptep)
 {
-	return pfn_to_page(swp_offset_pfn(pte_to_swp_entry(ptep_get(ptep))));
+	return pfn_to_page(softleaf_to_pfn(softleaf_from_pte(ptep_get(ptep))));
 }
 
 /* How many entries from @ptep on, at most @max, have mapped this folio from @page on. */
