@@ -46,7 +46,8 @@
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
 #define DROP_MMS_MAX		16	/* idle ones among them */
-#define DROP_STEPS		4096	/* VMAs and places of tables */
+#define DROP_STEPS		4096	/* VMAs and places of tables; of a table that stays: */
+#define DROP_STEPS_STAYED	16
 #define DROP_TABLES_MAX		64	/* tables that go; 16 times as many if it is desperate */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
@@ -62,12 +63,14 @@
  * @lruvec: of the group and the node, only to be compared: another one begins anew
  * @place: how many mms of the list to pass
  * @addr: where to begin in the next one
+ * @looked, @dropped: tables, since the last round of the list began
  * @length, @left: of a pause: see drop_learn()
  */
 struct cursor {
 	const struct lruvec *lruvec;
 	unsigned int place;
 	unsigned long addr;
+	unsigned int looked, dropped;
 	unsigned char length, left;
 };
 
@@ -151,17 +154,14 @@ static bool drop_gather_one(struct drop_call *call, struct mm_struct *mm, unsign
 	return call->nr < DROP_MMS_MAX;
 }
 
-/* Gather idle mms from @call->from on, or from the list's head if there are none. */
-static void drop_gather(struct drop_call *call)
+/* Gather idle mms from @call->from on.  The lock of the list is held. */
+static void drop_gather_from(struct drop_call *call, struct list_head *fifo)
 {
-	struct lru_gen_mm_list *list = &call->memcg->mm_list;
-	unsigned int place = 0, end;
+	unsigned int place = 0, end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
 	struct mm_struct *mm;
 
-	end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
 	call->next = 0;
-	spin_lock(&list->lock);
-	list_for_each_entry(mm, &list->fifo, lru_gen.list) {
+	list_for_each_entry(mm, fifo, lru_gen.list) {
 		if (place == end) {
 			call->next = end == DROP_PLACES_MAX ? 0 : end;
 			break;
@@ -172,6 +172,19 @@ static void drop_gather(struct drop_call *call)
 			call->next = place;
 			break;
 		}
+	}
+}
+
+/* The same; at the end of the list go on at its head. */
+static void drop_gather(struct drop_call *call)
+{
+	struct lru_gen_mm_list *list = &call->memcg->mm_list;
+
+	spin_lock(&list->lock);
+	drop_gather_from(call, &list->fifo);
+	if (!call->nr && !call->next && call->from) {
+		call->from = 0;
+		drop_gather_from(call, &list->fifo);
 	}
 	spin_unlock(&list->lock);
 }
@@ -203,6 +216,8 @@ static unsigned long drop_look(struct drop *d, unsigned long addr)
 		if (drop_table(d, pmd, addr)) {
 			d->dropped++;
 			d->drops_left--;
+		} else {
+			d->steps_left -= min(d->steps_left, DROP_STEPS_STAYED - 1);
 		}
 	}
 	return (addr | ~PMD_MASK) + 1;
@@ -280,30 +295,36 @@ static bool drop_mm(struct drop *d, u64 before)
 static void drop_mms(struct drop_call *call, struct drop *d, unsigned long addr)
 {
 	unsigned int i;
+	bool done = true;
 
 	d->next = call->nr && call->places[0] == call->from ? addr : 0;
-	for (i = 0; i < call->nr; i++) {
+	for (i = 0; i < call->nr && done; i++) {
 		d->mm = call->mms[i];
-		if (drop_mm(d, call->before)) {
+		done = drop_mm(d, call->before);
+		if (done)
 			d->next = 0;
-			continue;
-		}
-		call->next = call->places[i];
-		break;
+		else
+			call->next = call->places[i];
+		mmput_async(d->mm);
 	}
-	while (call->nr)
-		mmput_async(call->mms[--call->nr]);
+	for (; i < call->nr; i++)
+		mmput_async(call->mms[i]);
 }
 
-/* If little was dropped of what was looked at, pause for 1, 3, 7, 15, 31, 63, 63... calls. */
-static void drop_learn(struct cursor *cursor, const struct drop *d)
+/*
+ * If little was dropped of what a round of the list has looked at, pause for 1, 3, 7, 15, 31, 63,
+ * 63... calls.
+ */
+static void drop_learn(struct cursor *cursor)
 {
 	unsigned char length = 0;
 
-	if (8 * d->dropped <= d->looked)
+	if (8 * READ_ONCE(cursor->dropped) <= READ_ONCE(cursor->looked))
 		length = min(2 * READ_ONCE(cursor->length) + 1, DROP_LONGEST_PAUSE);
 	WRITE_ONCE(cursor->length, length);
 	WRITE_ONCE(cursor->left, length);
+	WRITE_ONCE(cursor->looked, 0);
+	WRITE_ONCE(cursor->dropped, 0);
 }
 
 static bool drop_pauses(struct cursor *cursor, const struct lruvec *lruvec)
@@ -314,6 +335,32 @@ static bool drop_pauses(struct cursor *cursor, const struct lruvec *lruvec)
 		return false;
 	WRITE_ONCE(cursor->left, left - 1);
 	return true;
+}
+
+/* Begin with a group that the cursor does not know. */
+static void drop_take_cursor(struct cursor *cursor, const struct lruvec *lruvec)
+{
+	if (READ_ONCE(cursor->lruvec) == lruvec)
+		return;
+	WRITE_ONCE(cursor->lruvec, lruvec);
+	WRITE_ONCE(cursor->place, 0);
+	WRITE_ONCE(cursor->addr, 0);
+	WRITE_ONCE(cursor->looked, 0);
+	WRITE_ONCE(cursor->dropped, 0);
+	WRITE_ONCE(cursor->length, 0);
+	WRITE_ONCE(cursor->left, 0);
+}
+
+/* Remember where the next call goes on, and what this one has found. */
+static void drop_leave_cursor(struct cursor *cursor, const struct drop_call *call,
+			      const struct drop *d)
+{
+	WRITE_ONCE(cursor->place, call->next);
+	WRITE_ONCE(cursor->addr, d->next);
+	WRITE_ONCE(cursor->looked, READ_ONCE(cursor->looked) + d->looked);
+	WRITE_ONCE(cursor->dropped, READ_ONCE(cursor->dropped) + d->dropped);
+	if (!call->next && !d->next)
+		drop_learn(cursor);
 }
 
 /* Page tables of the group, and its memory.  The root group has tables that are not charged. */
@@ -339,13 +386,13 @@ static u64 drop_idle_before(void)
 	return now > idle ? now - idle : 0;
 }
 
-static void drop_begin(struct drop *d, gfp_t gfp, int nid, int priority)
+static void drop_begin(struct drop *d, int nid, int priority, bool written)
 {
 	unmap_batch_begin(&d->batch, NULL, NULL);
 	d->batch.by = TABLE_BY_DROP;
 	d->batch.mmap_locked = true;
 	d->nid = nid;
-	d->written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
+	d->written = written;
 	d->looked = 0;
 	d->dropped = 0;
 	d->steps_left = DROP_STEPS;
@@ -359,24 +406,21 @@ static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg)
 		unmap_grace_await_room();
 }
 
-static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec, gfp_t gfp,
-				    struct mem_cgroup *memcg, int priority)
+static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec,
+				    struct mem_cgroup *memcg, int priority, bool written)
 {
-	bool known = READ_ONCE(cursor->lruvec) == lruvec;
 	struct drop_call call __uninitialized;
 	struct drop d __uninitialized;
 
-	drop_begin(&d, gfp, lruvec_pgdat(lruvec)->node_id, priority);
+	drop_begin(&d, lruvec_pgdat(lruvec)->node_id, priority, written);
+	drop_take_cursor(cursor, lruvec);
 	call.memcg = memcg;
 	call.before = drop_idle_before();
-	call.from = known ? READ_ONCE(cursor->place) : 0;
+	call.from = READ_ONCE(cursor->place);
 	call.nr = 0;
 	drop_gather(&call);
 	drop_mms(&call, &d, READ_ONCE(cursor->addr));
-	WRITE_ONCE(cursor->lruvec, lruvec);
-	WRITE_ONCE(cursor->place, call.next);
-	WRITE_ONCE(cursor->addr, d.next);
-	drop_learn(cursor, &d);
+	drop_leave_cursor(cursor, &call, &d);
 	unmap_count(UNMAP_STAT_DROP_LOOKED, d.looked);
 	unmap_count(UNMAP_STAT_DROP_TABLES, d.dropped);
 	mm_account_reclaimed_pages(d.dropped);
@@ -395,6 +439,7 @@ static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec
  */
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
+	bool written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
 	struct cursor *cursor;
 	struct lruvec *lruvec;
 
@@ -402,9 +447,11 @@ void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priorit
 		return;
 	lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
 	cursor = &cursors[hash_ptr(lruvec, CURSOR_BITS)];
-	/* drop_caches is desperate, too: its groups' statistics are not brought up to date. */
-	if (priority > DROP_DESPERATE &&
-	    (drop_pauses(cursor, lruvec) || !drop_has_many_tables(memcg, nid)))
+	/* A pause was learned where written tables had to stay. */
+	if (!written && drop_pauses(cursor, lruvec))
 		return;
-	drop_for_group(cursor, lruvec, gfp, memcg, priority);
+	/* drop_caches is desperate, too: its groups' statistics are not brought up to date. */
+	if (priority > DROP_DESPERATE && !drop_has_many_tables(memcg, nid))
+		return;
+	drop_for_group(cursor, lruvec, memcg, priority, written);
 }
