@@ -37,6 +37,8 @@ static const struct {
 	{ UNMAP_SYSFS "enabled", true },
 	{ UNMAP_SYSFS "max_run", true },
 	{ UNMAP_SYSFS "tables_policy", true },
+	{ UNMAP_SYSFS "drop_idle_ms", true },
+	{ UNMAP_SYSFS "drop_share", true },
 	{ UNMAP_SYSFS "stat", false },
 	{ PARAMETERS "mutants", false },
 	{ PARAMETERS "window", false },
