@@ -28,6 +28,7 @@ struct mapping {
 	enum kind kind;		/* SHMEM or FILE_SHARED */
 	unsigned long kib;
 	bool writes;		/* all pages, after reading them */
+	bool readonly;
 	bool private;		/* MAP_PRIVATE */
 	bool runs;		/* instead of sleeping */
 	unsigned char seed;	/* of the content in the end; 0: it is as it was */

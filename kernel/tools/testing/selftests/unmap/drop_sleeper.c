@@ -31,10 +31,10 @@ static char *map_copies(const struct sleeper *s)
 {
 	char *mem = map_aligned(COPIES * LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int flags = MAP_FIXED | (s->mapping->private ? MAP_PRIVATE : MAP_SHARED);
+	int prot = s->mapping->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
 
 	for (long i = 0; mem != MAP_FAILED && i < COPIES; i++)
-		if (mmap(mem + i * LEN, LEN, PROT_READ | PROT_WRITE, flags, s->fd, 0) ==
-		    MAP_FAILED)
+		if (mmap(mem + i * LEN, LEN, prot, flags, s->fd, 0) == MAP_FAILED)
 			return MAP_FAILED;
 	return mem;
 }
