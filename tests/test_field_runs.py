@@ -78,7 +78,7 @@ def section(name: str, status: int | None, lines: Sequence[str]) -> Section:
         (0, ["status 0"], field_runs.SETTLED, "it did not say: status 143"),
         (1, ["oops"], field_runs.SETTLED, "status 1: oops"),
         (None, [], field_runs.SETTLED, "did not run to its end"),
-        (0, ["status 143"], ["switch 0x0000", *field_runs.SETTLED[1:]], "switch 0x001b"),
+        (0, ["status 143"], ["switch 0x0000", *field_runs.SETTLED[1:]], "switch 0x000b"),
         (0, ["status 143"], field_runs.SETTLED[:-1], "processes 0"),
     ],
 )
