@@ -46,8 +46,8 @@
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
 #define DROP_MMS_MAX		16	/* idle ones among them */
-#define DROP_STEPS		4096	/* VMAs and places of tables; of a table that stays: */
-#define DROP_STEPS_STAYED	16
+#define DROP_STEPS		4096	/* VMAs and places of tables */
+#define DROP_STEPS_STAYED	16	/* that a table counts as which was looked at, and stays */
 #define DROP_TABLES_MAX		64	/* tables that go; 16 times as many if it is desperate */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
