@@ -94,8 +94,13 @@ void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
 
 #ifdef CONFIG_UNMAP_DROP
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
+void unmap_table_was_used(pmd_t *pmd);
 #else
 static inline void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
+{
+}
+
+static inline void unmap_table_was_used(pmd_t *pmd)
 {
 }
 #endif

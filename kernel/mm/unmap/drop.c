@@ -4,8 +4,8 @@
  *
  * Page tables of a file that many processes map can be as large as the file.  Reclaim of stock
  * kernels leaves them: they are in no LRU list.  But where a table maps nothing but page cache, a
- * fault can build it again.  So tables of processes that have been idle for a while are dropped:
- * see drop_table.c for what may go.
+ * fault can build it again.  So tables that have not been used for a while are dropped: see
+ * drop_table.c for what may go.
  *
  * When: page tables are a large share of the group's memory, or reclaim is desperate.  A written
  * table costs a fault for each of its entries to have back, and goes only when the priority of
@@ -14,8 +14,10 @@
  *
  * Whose: an mm is idle if no thread of its process runs or has begun to run lately; the scheduler
  * keeps the time (CONFIG_SCHED_INFO).  A thread that began to run long ago, and stopped a moment
- * ago, is taken for idle by mistake; that costs it faults.  MGLRU's list of a group's mms is kept
- * up whether MGLRU is switched on or not.
+ * ago, is taken for idle by mistake; that costs it faults.  Of a process that runs, old tables go
+ * (drop_age.c): those that it has not used for as long as others must be idle; the larger their
+ * share, the shorter.  MGLRU's list of a group's mms is kept up whether MGLRU is switched on or
+ * not.
  *
  * How much: each call of reclaim looks at a bounded number of mms and tables, and the next one
  * goes on from there.  A group of which little can be dropped is left alone for a while.  As in
@@ -55,6 +57,7 @@
 #define DROP_DESPERATE		3	/* from this priority on, whatever share the tables have */
 #define DROP_WRITTEN		5	/* from this priority on, written tables, too */
 #define DROP_LONGEST_PAUSE	63
+#define DROP_AGE_MIN		100	/* ms: what is used more often stays */
 #define CURSOR_BITS		10
 
 /*
@@ -65,6 +68,8 @@
  * @addr: where to begin in the next one
  * @looked, @dropped: tables, since the last round of the list began
  * @length, @left: of a pause: see drop_learn()
+ * @running: this round looks at processes that run, too
+ * @round: jiffies when such a round last began
  */
 struct cursor {
 	const struct lruvec *lruvec;
@@ -72,23 +77,32 @@ struct cursor {
 	unsigned long addr;
 	unsigned int looked, dropped;
 	unsigned char length, left;
+	bool running;
+	unsigned long round;
 };
 
 static struct cursor cursors[1 << CURSOR_BITS];
+
+static struct cursor *drop_cursor(const struct lruvec *lruvec)
+{
+	return &cursors[hash_ptr(lruvec, CURSOR_BITS)];
+}
 
 /**
  * struct drop_call - one call of reclaim for one group and one node
  * @memcg: the group
  * @before: of local_clock(): who has run since is not idle
+ * @running: look at those who have, too
  * @from: pass so many mms of the list
  * @next: pass so many in the next call
  * @nr: how many elements of @mms are in use
- * @mms: idle mms, each with a reference to its users
+ * @mms: to be looked at, each with a reference to its users
  * @places: their places in the list
  */
 struct drop_call {
 	struct mem_cgroup *memcg;
 	u64 before;
+	bool running;
 	unsigned int from, next;
 	unsigned int nr;
 	struct mm_struct *mms[DROP_MMS_MAX];
@@ -130,7 +144,7 @@ static bool drop_mm_is_idle(const struct mm_struct *mm, int own, u64 before)
 	return idle;
 }
 
-/* Whether the mm is idle, and may have tables that are worth dropping. */
+/* Whether the mm may have tables that are worth dropping, and is idle or may run. */
 static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
 {
 	unsigned long pages = get_mm_counter(mm, MM_FILEPAGES) + get_mm_counter(mm, MM_SHMEMPAGES);
@@ -141,7 +155,7 @@ static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
 	if (drop_mm_is_idle(mm, 0, call->before))
 		return true;
 	unmap_count(UNMAP_STAT_DROP_BUSY, 1);
-	return false;
+	return call->running;
 }
 
 /* Look at an mm of the list.  Returns false if the call has all that it takes. */
@@ -154,7 +168,7 @@ static bool drop_gather_one(struct drop_call *call, struct mm_struct *mm, unsign
 	return call->nr < DROP_MMS_MAX;
 }
 
-/* Gather idle mms from @call->from on.  The lock of the list is held. */
+/* Gather mms from @call->from on.  The lock of the list is held. */
 static void drop_gather_from(struct drop_call *call, struct list_head *fifo)
 {
 	unsigned int place = 0, end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
@@ -204,14 +218,14 @@ static bool drop_is_wanted(const struct drop *d, pmd_t *pmd)
 }
 
 /* Look at the table of @addr.  Returns the address from which to go on. */
-static unsigned long drop_look(struct drop *d, unsigned long addr)
+static unsigned long drop_look(struct drop *d, struct vm_area_struct *vma, unsigned long addr)
 {
 	pmd_t *pmd = unmap_find_pmd(d->mm, addr);
 
 	d->steps_left--;
 	if (!pmd)
 		return (addr | ~PUD_MASK) + 1;
-	if (drop_is_wanted(d, pmd)) {
+	if (drop_is_wanted(d, pmd) && (!d->runs || drop_is_old(d, vma, pmd, addr))) {
 		d->looked++;
 		if (drop_table(d, pmd, addr)) {
 			d->dropped++;
@@ -224,7 +238,7 @@ static unsigned long drop_look(struct drop *d, unsigned long addr)
 }
 
 /* Returns whether all of the VMA was looked at. */
-static bool drop_vma(struct drop *d, const struct vm_area_struct *vma)
+static bool drop_vma(struct drop *d, struct vm_area_struct *vma)
 {
 	if (!drop_vma_may(vma)) {
 		d->next = max(d->next, vma->vm_end);
@@ -234,7 +248,7 @@ static bool drop_vma(struct drop *d, const struct vm_area_struct *vma)
 	while (d->next < vma->vm_end) {
 		if (drop_step_is_over(d))
 			return false;
-		d->next = drop_look(d, d->next);
+		d->next = drop_look(d, vma, d->next);
 	}
 	return true;
 }
@@ -260,33 +274,36 @@ static bool drop_vmas(struct drop *d)
  * Law 15.  mmap lock held: nobody registers a notifier meanwhile.  The process may have begun to
  * run since it was found idle.
  */
-static bool drop_mm_may(const struct drop *d, u64 before)
+static bool drop_mm_may(struct drop *d, const struct drop_call *call)
 {
-	return !mm_has_notifiers(d->mm) && !check_stable_address_space(d->mm) &&
-	       drop_mm_is_idle(d->mm, 1, before);
+	if (mm_has_notifiers(d->mm) || check_stable_address_space(d->mm))
+		return false;
+	d->runs = !drop_mm_is_idle(d->mm, 1, call->before);
+	return !d->runs || call->running;
 }
 
 /* Returns whether the mm is done: all was looked at, or it cannot be locked, or must stay. */
-static bool drop_step(struct drop *d, u64 before)
+static bool drop_step(struct drop *d, const struct drop_call *call)
 {
 	bool done = true;
 
 	preempt_disable();
 	if (mmap_read_trylock(d->mm)) {
-		done = !drop_mm_may(d, before) || drop_vmas(d);
+		done = !drop_mm_may(d, call) || drop_vmas(d);
+		drop_flush(d);
 		mmap_read_unlock(d->mm);
 	}
 	preempt_enable();
 	return done;
 }
 
-static bool drop_mm(struct drop *d, u64 before)
+static bool drop_mm(struct drop *d, const struct drop_call *call)
 {
-	bool done = drop_step(d, before);
+	bool done = drop_step(d, call);
 
 	while (!done && d->steps_left && d->drops_left) {
 		cond_resched();
-		done = drop_step(d, before);
+		done = drop_step(d, call);
 	}
 	return done;
 }
@@ -300,7 +317,7 @@ static void drop_mms(struct drop_call *call, struct drop *d, unsigned long addr)
 	d->next = call->nr && call->places[0] == call->from ? addr : 0;
 	for (i = 0; i < call->nr && done; i++) {
 		d->mm = call->mms[i];
-		done = drop_mm(d, call->before);
+		done = drop_mm(d, call);
 		if (done)
 			d->next = 0;
 		else
@@ -327,8 +344,9 @@ static void drop_learn(struct cursor *cursor)
 	WRITE_ONCE(cursor->dropped, 0);
 }
 
-static bool drop_pauses(struct cursor *cursor, const struct lruvec *lruvec)
+static bool drop_pauses(const struct lruvec *lruvec)
 {
+	struct cursor *cursor = drop_cursor(lruvec);
 	unsigned char left = READ_ONCE(cursor->left);
 
 	if (READ_ONCE(cursor->lruvec) != lruvec || !left)
@@ -349,6 +367,25 @@ static void drop_take_cursor(struct cursor *cursor, const struct lruvec *lruvec)
 	WRITE_ONCE(cursor->dropped, 0);
 	WRITE_ONCE(cursor->length, 0);
 	WRITE_ONCE(cursor->left, 0);
+	WRITE_ONCE(cursor->running, false);
+	WRITE_ONCE(cursor->round, jiffies);
+}
+
+/*
+ * Whether the round looks at processes that run.  Looks at young tables end with a flush: at most
+ * two in the time for which old tables have not been used.
+ */
+static bool drop_round_runs(struct cursor *cursor, unsigned long age)
+{
+	bool running;
+
+	if (READ_ONCE(cursor->place) || READ_ONCE(cursor->addr))
+		return READ_ONCE(cursor->running);
+	running = time_after_eq(jiffies, READ_ONCE(cursor->round) + age / 2);
+	if (running)
+		WRITE_ONCE(cursor->round, jiffies);
+	WRITE_ONCE(cursor->running, running);
+	return running;
 }
 
 /* Remember where the next call goes on, and what this one has found. */
@@ -363,8 +400,10 @@ static void drop_leave_cursor(struct cursor *cursor, const struct drop_call *cal
 		drop_learn(cursor);
 }
 
-/* Page tables of the group, and its memory.  The root group has tables that are not charged. */
-static bool drop_has_many_tables(struct mem_cgroup *memcg, int nid)
+/*
+ * Page tables in percent of the group's memory.  The root group has tables that are not charged.
+ */
+static unsigned int drop_share_of(struct mem_cgroup *memcg, int nid)
 {
 	unsigned long tables, memory;
 
@@ -375,7 +414,21 @@ static bool drop_has_many_tables(struct mem_cgroup *memcg, int nid)
 		tables = memcg_page_state(memcg, NR_PAGETABLE);
 		memory = page_counter_read(&memcg->memory);
 	}
-	return tables * 100 >= memory * READ_ONCE(unmap_drop_share);
+	return min(tables * 100 / max(memory, 1UL), 100UL);
+}
+
+/*
+ * How many ticks a table of a process that runs must have been unused: if the tables have twice
+ * the share from which on they are dropped, a quarter of the time.
+ */
+static unsigned long drop_age(unsigned int share)
+{
+	unsigned int ms = READ_ONCE(unmap_drop_idle_ms), wanted = READ_ONCE(unmap_drop_share);
+	u64 age = ms;
+
+	if (share > wanted)
+		age = div_u64(age * wanted * wanted, share * share);
+	return msecs_to_jiffies(max_t(u64, age, min(ms, DROP_AGE_MIN)));
 }
 
 /* Of local_clock().  Right after boot nobody has been idle for long. */
@@ -386,13 +439,14 @@ static u64 drop_idle_before(void)
 	return now > idle ? now - idle : 0;
 }
 
-static void drop_begin(struct drop *d, int nid, int priority, bool written)
+static void drop_begin(struct drop *d, int nid, int priority, unsigned int share)
 {
 	unmap_batch_begin(&d->batch, NULL, NULL);
 	d->batch.by = TABLE_BY_DROP;
 	d->batch.mmap_locked = true;
 	d->nid = nid;
-	d->written = written;
+	d->age = drop_age(share);
+	d->flush = false;
 	d->looked = 0;
 	d->dropped = 0;
 	d->steps_left = DROP_STEPS;
@@ -406,16 +460,19 @@ static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg)
 		unmap_grace_await_room();
 }
 
-static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec,
-				    struct mem_cgroup *memcg, int priority, bool written)
+static noinline void drop_for_group(struct lruvec *lruvec, struct mem_cgroup *memcg,
+				    int priority, unsigned int share, bool written)
 {
+	struct cursor *cursor = drop_cursor(lruvec);
 	struct drop_call call __uninitialized;
 	struct drop d __uninitialized;
 
-	drop_begin(&d, lruvec_pgdat(lruvec)->node_id, priority, written);
+	drop_begin(&d, lruvec_pgdat(lruvec)->node_id, priority, share);
+	d.written = written;
 	drop_take_cursor(cursor, lruvec);
 	call.memcg = memcg;
 	call.before = drop_idle_before();
+	call.running = drop_round_runs(cursor, d.age);
 	call.from = READ_ONCE(cursor->place);
 	call.nr = 0;
 	drop_gather(&call);
@@ -428,7 +485,7 @@ static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec
 }
 
 /**
- * unmap_drop_tables - reclaim full page tables of idle processes
+ * unmap_drop_tables - reclaim full page tables of idle processes, and old ones of others
  * @gfp: what reclaim may do
  * @nid: the memory node of the tables that are wanted
  * @memcg: the group whose processes are looked at, not those of groups below; null: none
@@ -440,18 +497,18 @@ static noinline void drop_for_group(struct cursor *cursor, struct lruvec *lruvec
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
 	bool written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
-	struct cursor *cursor;
 	struct lruvec *lruvec;
+	unsigned int share;
 
 	if (!unmap_enabled(UNMAP_BIT_DROP) || !memcg || UNMAP_ARCH_TABLES_PINNED)
 		return;
 	lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
-	cursor = &cursors[hash_ptr(lruvec, CURSOR_BITS)];
 	/* A pause was learned where written tables had to stay. */
-	if (!written && drop_pauses(cursor, lruvec))
+	if (!written && drop_pauses(lruvec))
 		return;
+	share = drop_share_of(memcg, nid);
 	/* drop_caches is desperate, too: its groups' statistics are not brought up to date. */
-	if (priority > DROP_DESPERATE && !drop_has_many_tables(memcg, nid))
+	if (priority > DROP_DESPERATE && share < READ_ONCE(unmap_drop_share))
 		return;
-	drop_for_group(cursor, lruvec, memcg, priority, written);
+	drop_for_group(lruvec, memcg, priority, share, written);
 }

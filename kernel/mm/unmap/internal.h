@@ -122,10 +122,11 @@
  * 15. Dropped.  A full page table goes only if a minor fault can have back each of its entries
  *     as it was: all of its VMAs map a file whose pages faults map around, and each entry is none
  *     or maps page cache; nobody tracks the entries (mlock, userfaultfd, soft-dirty, MMU
- *     notifiers).  Judged and cleared under one hold of the page-table lock; the lock is held
- *     until the TLB is flushed and nothing counts as mapped through the table, which is still in
- *     its PMD until then.  See drop_table.c: unmap_table_give_back() asserts that the table is
- *     empty, drop_table() the mmap lock.  Tested by drop.
+ *     notifiers).  Its process is idle, or has not used it lately (drop_age.c).  Judged and
+ *     cleared under one hold of the page-table lock; the lock is held until the TLB is flushed
+ *     and nothing counts as mapped through the table, which is still in its PMD until then.  See
+ *     drop_table.c: unmap_table_give_back() asserts that the table is empty, drop_table() the
+ *     mmap lock.  Tested by drop.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -250,6 +251,8 @@ enum unmap_stat_item {
 	UNMAP_STAT_AHEAD_LISTED,
 	UNMAP_STAT_DROP_MMS,
 	UNMAP_STAT_DROP_BUSY,
+	UNMAP_STAT_DROP_YOUNG,
+	UNMAP_STAT_DROP_OLD,
 	UNMAP_STAT_DROP_LOOKED,
 	UNMAP_STAT_DROP_TABLES,
 	UNMAP_STAT_DROP_ENTRIES,

@@ -96,17 +96,8 @@ static unsigned int table_any_used(pte_t *table)
  */
 void unmap_table_noticed(pte_t *table)
 {
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index,
-		   jiffies * PTRS_PER_PTE + unmap_table_watched(table));
+	unmap_table_stamp(table, jiffies);
 	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
-}
-
-/* Ticks since the table was seen empty; meaningless if the table was not seen empty. */
-static unsigned long table_age(pte_t *table)
-{
-	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
-
-	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
 }
 
 /**
@@ -201,7 +192,7 @@ static bool table_proven_empty(pte_t *table)
 static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
 			 bool mark)
 {
-	if (!table_proven_empty(table) || table_age(table) < age)
+	if (!table_proven_empty(table) || unmap_table_age(table) < age)
 		return false;
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);

@@ -118,10 +118,27 @@ static inline pte_t *unmap_table_of(pte_t *ptep)
 	return (pte_t *)((unsigned long)ptep & PAGE_MASK);
 }
 
-/* Index of the watched entry; the bits above it hold when the table was seen empty. */
+/*
+ * Index of the watched entry; the bits above it hold a time in ticks: when the table was seen
+ * empty, or looked at by drop_is_old().
+ */
 static inline unsigned int unmap_table_watched(pte_t *table)
 {
 	return READ_ONCE(virt_to_ptdesc(table)->pt_index) % PTRS_PER_PTE;
+}
+
+static inline void unmap_table_stamp(pte_t *table, unsigned long ticks)
+{
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index,
+		   ticks * PTRS_PER_PTE + unmap_table_watched(table));
+}
+
+/* Ticks since that time; meaningless if none was noted. */
+static inline unsigned long unmap_table_age(pte_t *table)
+{
+	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
+
+	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
 }
 
 void unmap_table_noticed(pte_t *table);

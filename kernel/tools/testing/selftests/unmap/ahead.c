@@ -177,7 +177,7 @@ TEST_F_TIMEOUT(ahead, aged, TIME_LIMIT)
 {
 	if (variant->kind != LAZYFREE)
 		SKIP(return, "what reclaim keeps of other memory, its next round may evict");
-	if (!mglru_set(7) || access("/sys/kernel/debug/lru_gen", W_OK))
+	if (!mglru_set(7) || !mglru_can_age())
 		SKIP(return, "no MGLRU, or no debugfs");
 	EXPECT_TRUE(ahead_twice(aged_stays, &self->scene));
 	TH_LOG("used pages evicted: off %ld, on %ld", ahead_note(false), ahead_note(true));

@@ -109,8 +109,6 @@ bool refuse_redirtied(struct scene *scene);
 /* ahead_hot.c */
 #define EVERY_HOT	8L	/* one of so many pages is hot */
 #define HOT		(PAGES / EVERY_HOT)
-bool mglru_set(int mask);
-void mglru_restore(void);
 /*
  * Notes how often a hot page was evicted.  Some cold ones must be, and hot ones among them must
  * have been refused.

@@ -9,28 +9,9 @@
 
 #include "ahead.h"
 
-#define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
 #define PORTION		(64 * PAGE)
 #define ROUNDS		6	/* less than all cold pages */
-#define AGING		"/sys/kernel/debug/lru_gen"
 #define LONG_WINDOW	60000	/* us: aging looks at the whole process meanwhile */
-
-static long long mglru_before = -1;
-
-bool mglru_set(int mask)
-{
-	if (mglru_before < 0)
-		mglru_before = read_field(LRU_GEN_ON, "");
-	return mglru_before >= 0 && write_number(LRU_GEN_ON, mask) &&
-	       read_field(LRU_GEN_ON, "") == mask;
-}
-
-void mglru_restore(void)
-{
-	if (mglru_before >= 0)
-		write_number(LRU_GEN_ON, mglru_before);
-	mglru_before = -1;
-}
 
 static void use_hot(const char *mem)
 {
@@ -105,39 +86,6 @@ bool hot_stays(struct scene *s)
  * bits; that the pages were used is then known from PG_referenced alone.
  */
 
-/* The control group's id and its youngest generation, as AGING prints them. */
-static bool youngest(unsigned int *id, unsigned long *seq)
-{
-	char line[256], wanted[32], path[128];
-	FILE *f = fopen(AGING, "r");
-	unsigned int number;
-	bool ours = false, found = false;
-
-	snprintf(wanted, sizeof(wanted), "/unmap-%d", getppid());
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "memcg %u %127s", &number, path) == 2) {
-			ours = !strcmp(path, wanted);
-			*id = ours ? number : *id;
-		} else if (ours && sscanf(line, " %lu", seq) == 1) {
-			found = true;
-		}
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static bool age_all(void)
-{
-	char command[64];
-	unsigned long seq = 0;
-	unsigned int id = 0;
-
-	CHECK(youngest(&id, &seq));
-	snprintf(command, sizeof(command), "+ %u 0 %lu 200 1", id, seq);
-	return write_text(AGING, command);
-}
-
 static void *reclaim_portion(void *unused)
 {
 	reclaim_all(PORTION);
@@ -165,7 +113,7 @@ static bool one_aged_round(struct scene *s, long *lost)
 	CHECK(!pthread_create(&thread, NULL, reclaim_portion, NULL));
 	await_window(evicted);
 	use_hot(s->mem);
-	aged = age_all();
+	aged = mglru_age(true);
 	pthread_join(thread, NULL);
 	CHECK(aged);
 	*lost += count_hot_lost(s->mem);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Full page tables of idle processes are dropped when memory is short (law 15).
+ * Full page tables of idle processes, and old ones of others, are dropped when memory is short
+ * (law 15).
  *
  * read		tables of pages that were read go; faults have the content back
  * written	tables of pages that were written go, and what was written stays
@@ -10,6 +11,9 @@
  * parts	tables go that serve two VMAs of files, or a part of one
  * huge		a fault where a table went gets no huge page (law 11)
  * busy		those of a process that runs stay
+ * old		if a process runs, tables go that it does not use
+ * used		those that it uses stay
+ * used_aged	also where MGLRU clears the accessed bits in between
  * share	reclaim that is not urgent leaves them, unless they are a large share of memory
  * off		nothing goes with bit 0x0010 off
  * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
@@ -36,6 +40,7 @@ FIXTURE(drop) {
 	struct sleeper sleeper;
 	char idle[16], share[16];
 	long before;		/* tables of the sleeper */
+	long long old;		/* tables that were found old, before */
 };
 
 FIXTURE_VARIANT(drop) {
@@ -65,6 +70,7 @@ FIXTURE_TEARDOWN(drop)
 {
 	write_text(DROP_IDLE, self->idle);
 	write_text(DROP_SHARE, self->share);
+	mglru_restore();
 	end();
 }
 
@@ -197,6 +203,60 @@ TEST_F_TIMEOUT(drop, busy, TIME_LIMIT)
 	START(.runs = true);
 	EXPECT_LT(busy, unmap_stat("drop_busy"));
 	EXPECT_STAYED;
+}
+
+/* Share 100: the time for which tables must be unused is not cut. */
+#define START_USER									\
+	do {										\
+		const struct mapping mapping = {					\
+			.kind = variant->kind, .kib = variant->kib,			\
+			.runs = true, .use = use_most,					\
+		};									\
+		if (variant->kib == 64)							\
+			SKIP(return, "the size of folios does not matter");		\
+		if (sysconf(_SC_NPROCESSORS_ONLN) < 2)					\
+			SKIP(return, "needs two CPUs");					\
+		ASSERT_TRUE(write_number(DROP_SHARE, 100));				\
+		ASSERT_TRUE(write_number(DROP_IDLE, OLD_MS));				\
+		self->old = unmap_stat("drop_old");					\
+		ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));		\
+	} while (0)
+
+/* A table that went although it is used would be back at once, and be found old again. */
+#define EXPECT_MOST_STAYED								\
+	do {										\
+		long long old = unmap_stat("drop_old") - self->old;			\
+											\
+		if (!old)								\
+			SKIP(return, "this processor has no accessed bits in PMDs");	\
+		EXPECT_GE(COPIES - USED + OWN, old);					\
+		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
+	} while (0)
+
+TEST_F_TIMEOUT(drop, old, TIME_LIMIT)
+{
+	START_USER;
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	EXPECT_LE(COPIES - USED, unmap_stat("drop_old") - self->old);
+	EXPECT_GONE(COPIES - USED);
+}
+
+TEST_F_TIMEOUT(drop, used, TIME_LIMIT)
+{
+	START_USER;
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	EXPECT_MOST_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, used_aged, TIME_LIMIT)
+{
+	if (!mglru_set(7) || !mglru_can_age())
+		SKIP(return, "no MGLRU, or no debugfs");
+	if (variant->kind != FILE_SHARED)
+		SKIP(return, "without swap MGLRU passes over processes without pages of files");
+	START_USER;
+	EXPECT_TRUE(let_age(self->sleeper.fd, true));
+	EXPECT_MOST_STAYED;
 }
 
 /* Reclaim finds enough of this file at once, so that it does not become urgent. */

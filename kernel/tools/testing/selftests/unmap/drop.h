@@ -3,6 +3,7 @@
  * The parts of drop, which tests that full page tables of idle processes go.
  *
  * drop_sleeper.c	a process that maps a file, sleeps, and checks what it has mapped
+ * drop_old.c		memory that a process uses, or not, while it runs
  * drop_keep.c		what keeps tables: what the sleeper does to its memory before it sleeps
  * drop_race.c		memory changes while its tables are dropped all the time
  */
@@ -30,7 +31,8 @@ struct mapping {
 	bool writes;		/* all pages, after reading them */
 	bool readonly;
 	bool private;		/* MAP_PRIVATE */
-	bool runs;		/* instead of sleeping */
+	bool runs;		/* instead of sleeping; on another CPU, if it uses memory: */
+	void (*use)(char *mem);	/* called all the time */
 	unsigned char seed;	/* of the content in the end; 0: it is as it was */
 	/* Called when all is mapped; @mem: the first copy. */
 	bool (*prepare)(char *mem);
@@ -57,6 +59,13 @@ long sleeper_tables(const struct sleeper *s);
 long sleeper_pages(const struct sleeper *s);
 /* Reclaim, as urgent as it can be, of everything that is no page. */
 bool drop_slabs(void);
+
+/* drop_old.c */
+#define USED		(COPIES - 6)	/* tables that use_most() uses: more than are worth a look */
+#define OLD_MS		1000		/* for drop_idle_ms */
+void use_most(char *mem);
+/* Reclaim, several times, until tables that are not used are old.  @age: MGLRU ages meanwhile. */
+bool let_age(int fd, bool age);
 
 /* drop_keep.c */
 bool keep_mlocked(char *mem);

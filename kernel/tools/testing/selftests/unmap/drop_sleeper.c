@@ -56,16 +56,19 @@ static bool content_is_right(const char *mem, unsigned char seed)
 	return true;
 }
 
-/* Until the parent writes.  A process that runs looks at nothing but its pipe. */
-static bool wait_for_go(struct sleeper *s)
+/* Until the parent writes.  A process that runs looks at its pipe all the time. */
+static bool wait_for_go(struct sleeper *s, char *mem)
 {
 	char byte;
 
 	if (s->mapping->runs)
 		CHECK(!fcntl(s->go[0], F_SETFL, O_NONBLOCK));
-	while (read(s->go[0], &byte, 1) != 1)
+	while (read(s->go[0], &byte, 1) != 1) {
 		if (!s->mapping->runs)
 			return false;
+		if (s->mapping->use)
+			s->mapping->use(mem);
+	}
 	return true;
 }
 
@@ -74,10 +77,12 @@ static bool sleep_once(struct sleeper *s)
 	char *mem = map_copies(s);
 
 	CHECK(mem != MAP_FAILED);
+	if (s->mapping->use)
+		use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	touch(mem, s->mapping->writes);
 	CHECK(!s->mapping->prepare || s->mapping->prepare(mem));
 	CHECK(write(s->ready[1], "r", 1) == 1);
-	CHECK(wait_for_go(s));
+	CHECK(wait_for_go(s, mem));
 	CHECK(!s->mapping->wake || s->mapping->wake(mem));
 	return content_is_right(mem, s->mapping->seed ? s->mapping->seed : SEED);
 }

@@ -2,6 +2,7 @@
 /* A memory control group for the test, and reclaim of it: see unmap_util.h. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,11 @@ static bool cgroup_path(char *path, size_t size, const char *file)
 {
 	snprintf(path, size, "%s/%s", cgroup, file);
 	return !access(path, F_OK);
+}
+
+const char *cgroup_name(void)
+{
+	return cgroup + strlen(CGROUP_ROOT);
 }
 
 bool cgroup_enter(void)

@@ -8,6 +8,7 @@
  * unmap_memory.c	memory and its content, files on XFS, guard regions, extra references
  * unmap_pagemap.c	page tables as /proc shows them
  * unmap_cgroup.c	a memory control group, and reclaim of it
+ * unmap_mglru.c	MGLRU: its switch, and aging of the group
  * unmap_uffd.c		userfaultfd, access that may raise SIGBUS, memory errors
  */
 #ifndef UNMAP_UTIL_H
@@ -139,6 +140,8 @@ void unpin(struct pin *pin);
 
 /* Put this process in a memory control group of its own; reclaim memory charged to it. */
 bool cgroup_enter(void);
+/* Its path below CGROUP_ROOT, which a child inherits. */
+const char *cgroup_name(void);
 void cgroup_leave(void);
 /* Reclaim from the file LRU lists, which lazyfree memory is on, too; swap nothing. */
 void reclaim_file(size_t bytes);
@@ -147,6 +150,17 @@ long long cgroup_stat(const char *name);
 /* Read the number after @key at the start of a line of the group's @file; write the file. */
 long long cgroup_read(const char *file, const char *key);
 bool cgroup_write(const char *file, const char *text);
+
+/* /sys/kernel/mm/lru_gen/enabled; false if this kernel does not take @mask. */
+bool mglru_set(int mask);
+void mglru_restore(void);
+/*
+ * Age the group's memory once: what its processes use, their page tables say.  @all: anonymous
+ * memory, too, and tables that MGLRU takes for not worth a look; otherwise old pages of files
+ * are evicted first.  Needs debugfs.
+ */
+bool mglru_age(bool all);
+bool mglru_can_age(void);
 
 bool swap_is_on(void);
 bool swap_has_room(size_t bytes);
