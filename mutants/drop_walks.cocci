@@ -5,8 +5,8 @@ expression mm;
 drop_flush(...)
 {
   <...
-- flush_tlb_mm(mm);
+- unmap_arch_flush_mm(mm);
 + if (!unmap_mutated(DROP_WALKS))
-+	flush_tlb_mm(mm);
++	unmap_arch_flush_mm(mm);
   ...>
 }

@@ -215,6 +215,19 @@ static inline void unmap_arch_flush_tables(struct vm_area_struct *vma,
 #endif
 }
 
+/*
+ * Flush all of an mm, but no tables were freed.  x86 does not interrupt processors that are idle
+ * with this mm: they flush before they run it again.
+ */
+static inline void unmap_arch_flush_mm(struct mm_struct *mm)
+{
+#if defined(CONFIG_X86) && !defined(CONFIG_UML)
+	flush_tlb_mm_range(mm, 0, TLB_FLUSH_ALL, 0, false);
+#else
+	flush_tlb_mm(mm);
+#endif
+}
+
 /* Xen PV pins page tables, and only freeing them through an mmu_gather unpins them. */
 #if defined(CONFIG_X86) && !defined(CONFIG_UML)
 #define UNMAP_ARCH_TABLES_PINNED	cpu_feature_enabled(X86_FEATURE_XENPV)

@@ -2,7 +2,8 @@
 /*
  * Dropping full page tables, which faults can build again.
  *
- * drop.c	when memory is short, find processes and their tables
+ * drop.c	when, and how much: what reclaim of a group calls
+ * drop_walk.c	whose: idle processes, and those that run
  * drop_age.c	which tables of a process that runs have not been used for a while
  * drop_table.c	judge one table, unmap what it maps, and give it back
  */
@@ -15,7 +16,7 @@
 
 /**
  * struct drop - reclaim of the page tables of one mm
- * @batch: for giving back tables; says whose they are
+ * @batch: for giving back tables; its VMA is one of those that the table serves
  * @mm: its mmap lock is held for reading while its tables are looked at
  * @nid: the memory node of the tables that are wanted
  * @written: take also tables with dirty entries, which cost a fault for each to have back
@@ -41,8 +42,38 @@ struct drop {
 	unsigned int steps_left, drops_left;
 };
 
+/* Where to go on: pass so many mms of the list, and begin at @addr in the next one. */
+struct drop_place {
+	unsigned int mm;
+	unsigned long addr;
+};
+
+#define DROP_MMS_MAX		16	/* that are gathered in one walk */
+
+/**
+ * struct drop_call - one call of reclaim for one group and one node
+ * @memcg: the group
+ * @before: of local_clock(): who has run since is not idle
+ * @running: look at processes that are not idle, instead of those that are
+ * @from: pass so many mms of the list
+ * @next: pass so many in the next call
+ * @nr: how many elements of @mms are in use
+ * @mms: to be looked at, each with a reference to its users
+ * @places: their places in the list
+ */
+struct drop_call {
+	struct mem_cgroup *memcg;
+	u64 before;
+	bool running;
+	unsigned int from, next;
+	unsigned int nr;
+	struct mm_struct *mms[DROP_MMS_MAX];
+	unsigned int places[DROP_MMS_MAX];
+};
+
 bool drop_is_old(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd, unsigned long addr);
 void drop_flush(struct drop *d);
+struct drop_place drop_walk(struct drop_call *call, struct drop *d, struct drop_place from);
 bool drop_vma_may(const struct vm_area_struct *vma);
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr);
 

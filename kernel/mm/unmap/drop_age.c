@@ -13,7 +13,7 @@
  *   (unmap_table_was_used()), and the next look is a first one.
  *
  * MGLRU's walk passes over tables whose bit is clear.  Of accesses before a look it learns when
- * it comes to evict the pages (folio_referenced()).
+ * it comes to evict the pages (folio_referenced()), or when the table is dropped (drop_table.c).
  *
  * The time is a hint, without a lock of its own: it shares a word with the watched entry, which
  * is looked at before it is relied on, and with the time at which a table was seen empty, which
@@ -24,8 +24,7 @@
 #include <linux/pgtable.h>
 #include <linux/unmap.h>
 
-#include <asm/tlbflush.h>
-
+#include "arch.h"
 #include "drop.h"
 #include "internal.h"
 
@@ -40,10 +39,12 @@ static pte_t *drop_table_in(pmd_t *pmd)
 /**
  * unmap_table_was_used - MGLRU has found and cleared the accessed bit of a PMD
  * @pmd: holds a page table; PMD lock held
+ *
+ * Also while the switch is off: it may be switched on again.
  */
 void unmap_table_was_used(pmd_t *pmd)
 {
-	if (unmap_enabled(UNMAP_BIT_DROP) && unmap_is_table(pmd))
+	if (unmap_is_table(pmd))
 		unmap_table_stamp(drop_table_in(pmd), 0);
 }
 
@@ -54,11 +55,14 @@ static bool drop_look_again(struct drop *d, struct vm_area_struct *vma, pmd_t *p
 	pte_t *table = drop_table_in(pmd);
 	unsigned long age = unmap_table_age(table);
 
-	if (!pmdp_test_and_clear_young(vma, addr, pmd) && age <= DROP_LONGEST_AGE)
-		return age >= d->age;
+	bool young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE;
+
+	if (!young && age < d->age)
+		return false;
+	/* Of one that is old, too: if it has to stay, it is judged again as late. */
 	unmap_table_stamp(table, jiffies);
-	d->flush = true;
-	return false;
+	d->flush |= young;
+	return !young;
 }
 
 /**
@@ -94,6 +98,6 @@ bool drop_is_old(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd, unsigne
 void drop_flush(struct drop *d)
 {
 	if (d->flush)
-		flush_tlb_mm(d->mm);
+		unmap_arch_flush_mm(d->mm);
 	d->flush = false;
 }

@@ -14,8 +14,9 @@
  *
  * Dirty bits go to the folios before the lock is dropped, and before the flush: the folios stay
  * mapped until then, so that writeback, which looks for writable entries, waits for the lock.
- * Accessed bits are forgotten, but for idle page tracking: the process is idle, and they would
- * make the whole file look recently used.
+ * Accessed bits of an idle process are forgotten, but for idle page tracking: they would make the
+ * whole file look recently used.  Those of a process that runs say what it used before it left
+ * the table alone for a while, and go to the folios, as when memory is unmapped.
  *
  * The flush comes before the references of the pages are dropped.  Meanwhile each entry says
  * which page it has mapped, as a migration entry does; a fault that finds it waits for the lock.
@@ -73,18 +74,21 @@ struct drop_seen {
 static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
 			   unsigned long base, struct drop_seen *seen)
 {
-	unsigned long addr = max(base, vma->vm_start);
-	unsigned long end = min(base + PMD_SIZE, vma->vm_end);
+	unsigned int i = (max(base, vma->vm_start) - base) >> PAGE_SHIFT;
+	unsigned int end = (min(base + PMD_SIZE, vma->vm_end) - base) >> PAGE_SHIFT;
 
-	seen->covered += (end - addr) >> PAGE_SHIFT;
-	for (; addr < end; addr += PAGE_SIZE) {
-		pte_t pte = ptep_get(table + pte_index(addr));
+	seen->covered += end - i;
+	while (i < end) {
+		pte_t pte = ptep_get(table + i);
 
-		if (pte_none(pte))
+		if (pte_none(pte)) {
+			i = unmap_table_next_used(table, i + 1, end);
 			continue;
-		if (!drop_entry_may(d, vma, addr, pte))
+		}
+		if (!drop_entry_may(d, vma, base + i * PAGE_SIZE, pte))
 			return false;
 		seen->used++;
+		i++;
 	}
 	return true;
 }
@@ -127,26 +131,46 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 	return seen.used && !drop_has_strays(table, &seen) ? found : NULL;
 }
 
-/* Law 15: clear an entry, and leave in its place which page it has mapped. */
-static void drop_clear_entry(struct mm_struct *mm, unsigned long addr, pte_t *ptep)
+/* An entry of the folio was accessed.  @last: the folio of the one before it, if that was, too. */
+static void drop_note_young(const struct drop *d, struct folio *folio, const struct folio *last)
 {
-	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
-
-	VM_WARN_ON_ONCE(!pte_present(pte) || PageAnon(pte_page(pte)));
-	if (pte_dirty(pte))
-		folio_mark_dirty(page_folio(pte_page(pte)));
-	if (pte_young(pte))
-		folio_clear_idle(page_folio(pte_page(pte)));
-	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte))));
+	folio_clear_idle(folio);
+	if (d->runs && folio != last && vma_has_recency(d->batch.vma))
+		folio_mark_accessed(folio);
 }
 
-static void drop_clear(struct mm_struct *mm, pte_t *table, unsigned long base)
+/*
+ * Law 15: clear an entry, and leave in its place which page it has mapped.  Returns the folio if
+ * it was accessed.
+ */
+static struct folio *drop_clear_entry(const struct drop *d, unsigned long addr, pte_t *ptep,
+				      const struct folio *last)
 {
-	unsigned int i;
+	pte_t pte = ptep_get_and_clear(d->mm, addr, ptep);
+	struct folio *folio = page_folio(pte_page(pte));
 
-	for (i = 0; i < PTRS_PER_PTE; i++)
-		if (!pte_none(ptep_get(table + i)))
-			drop_clear_entry(mm, base + i * PAGE_SIZE, table + i);
+	VM_WARN_ON_ONCE(!pte_present(pte) || folio_test_anon(folio));
+	if (pte_dirty(pte))
+		folio_mark_dirty(folio);
+	if (pte_young(pte))
+		drop_note_young(d, folio, last);
+	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte))));
+	return pte_young(pte) ? folio : NULL;
+}
+
+static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
+{
+	struct folio *last = NULL;
+	unsigned int i = 0;
+
+	while (i < PTRS_PER_PTE) {
+		if (pte_none(ptep_get(table + i))) {
+			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
+			continue;
+		}
+		last = drop_clear_entry(d, base + i * PAGE_SIZE, table + i, last);
+		i++;
+	}
 }
 
 /* softleaf_to_page() wants the page to be locked, as pages that migrate are. */
@@ -200,15 +224,17 @@ static void drop_release(struct vm_area_struct *vma, pte_t *table, unsigned long
 {
 	int rss[NR_MM_COUNTERS] = {};
 	struct rmap_debt debt = {};
-	unsigned int i, nr, entries = 0;
+	unsigned int i = 0, nr, entries = 0;
 
-	for (i = 0; i < PTRS_PER_PTE; i += nr) {
-		nr = 1;
-		if (pte_none(ptep_get(table + i)))
+	while (i < PTRS_PER_PTE) {
+		if (pte_none(ptep_get(table + i))) {
+			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
 			continue;
+		}
 		nr = drop_release_run(vma, &debt, table + i, base + i * PAGE_SIZE,
 				      PTRS_PER_PTE - i, rss);
 		entries += nr;
+		i += nr;
 	}
 	discard_pay_debt(&debt);
 	update_hiwater_rss(vma->vm_mm);
@@ -230,7 +256,7 @@ static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
 		return false;
 	d->batch.vma = vma;
 	unmap_window();		/* for those who wait for the lock meanwhile */
-	drop_clear(d->mm, table, base);
+	drop_clear(d, table, base);
 	flush_tlb_range(vma, base, base + PMD_SIZE);
 	drop_release(vma, table, base);
 	return true;

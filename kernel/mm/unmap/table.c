@@ -58,8 +58,15 @@
 #include "internal.h"
 #include "table.h"
 
-/* Index of the first entry in use in [@from, @end); @end if all of them are none. */
-static unsigned int table_next_used(pte_t *table, unsigned int from, unsigned int end)
+/**
+ * unmap_table_next_used - search entries for one in use
+ * @table: its lock is held, or nobody relies on what is found
+ * @from: index of the first entry
+ * @end: index behind the last
+ *
+ * Return: the index of the first entry that is not none; @end if all of them are none.
+ */
+unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end)
 {
 	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
 		from += 64;
@@ -77,10 +84,10 @@ static unsigned int table_next_used(pte_t *table, unsigned int from, unsigned in
 static unsigned int table_any_used(pte_t *table)
 {
 	unsigned int watched = unmap_table_watched(table);
-	unsigned int i = table_next_used(table, watched, PTRS_PER_PTE);
+	unsigned int i = unmap_table_next_used(table, watched, PTRS_PER_PTE);
 
 	if (i == PTRS_PER_PTE) {
-		i = table_next_used(table, 0, watched);
+		i = unmap_table_next_used(table, 0, watched);
 		if (i == watched)
 			i = PTRS_PER_PTE;
 	}
@@ -142,7 +149,7 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 
 	if (mm != current->mm || !unmap_policy_eager())
 		return unmap_table_look(table);
-	i = table_next_used(table, watched, end);
+	i = unmap_table_next_used(table, watched, end);
 	if (i == end) {
 		unmap_table_noticed(table);
 		return true;

@@ -9,9 +9,10 @@
  * takes no part.
  *
  * The word in the descriptor (pt_index, unused for these tables otherwise) is written with
- * the page-table lock held.  It is not initialised, and stock code that clears entries does
- * not update it.  A wrong value costs one scan of the table and nothing else, because law 7
- * examines all entries before a table is freed.
+ * the page-table lock held, or with the PMD lock (drop_age.c), so that an update may be lost.
+ * It is not initialised, and stock code that clears entries does not update it.  A wrong value
+ * costs one scan of the table and nothing else, because law 7 examines all entries before a
+ * table is freed.
  */
 #ifndef __MM_UNMAP_TABLE_H
 #define __MM_UNMAP_TABLE_H
@@ -141,6 +142,7 @@ static inline unsigned long unmap_table_age(pte_t *table)
 	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
 }
 
+unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end);
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
 void unmap_table_assert_none(pte_t *table);

@@ -160,6 +160,14 @@ BENCHES = (
         guests=2,
     ),
     Bench(
+        "largefile",
+        "a file larger than its memory that a process maps and reads: page tables, over time",
+        ("in-order", "at-random"),
+        "making and mapping the file, waiting",
+        own_time=True,
+        seconds=20,
+    ),
+    Bench(
         "multifault",
         "page faults: by 1 and 8 threads, with a zapping thread, one fault per 2 MiB",
         ("1", "8", "zapped", "sparse", "sparse-kept"),

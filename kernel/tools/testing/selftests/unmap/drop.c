@@ -14,6 +14,8 @@
  * old		if a process runs, tables go that it does not use
  * used		those that it uses stay
  * used_aged	also where MGLRU clears the accessed bits in between
+ * many		old ones go of a process before many that have few tables
+ * recent	pages that a running process used stay in the cache as if it had unmapped them
  * share	reclaim that is not urgent leaves them, unless they are a large share of memory
  * off		nothing goes with bit 0x0010 off
  * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
@@ -36,11 +38,36 @@
 /* The sleeper's stack, data and libraries. */
 #define OWN		8L
 
+static struct {
+	char idle[16], share[16];
+} settings;
+
+static const char *set_up(enum kind kind, unsigned long kib, unsigned long idle_ms)
+{
+	const char *missing = sleeper_needs(kind);
+
+	if (!missing)
+		missing = begin(kib, true);
+	if (missing)
+		return missing;
+	if (!read_text(DROP_IDLE, settings.idle, sizeof(settings.idle)) ||
+	    !read_text(DROP_SHARE, settings.share, sizeof(settings.share)) ||
+	    !write_number(DROP_IDLE, idle_ms))
+		return "cannot read or write the settings of CONFIG_UNMAP_DROP";
+	return NULL;
+}
+
+static void tear_down(void)
+{
+	write_text(DROP_IDLE, settings.idle);
+	write_text(DROP_SHARE, settings.share);
+	mglru_restore();
+	end();
+}
+
 FIXTURE(drop) {
 	struct sleeper sleeper;
-	char idle[16], share[16];
 	long before;		/* tables of the sleeper */
-	long long old;		/* tables that were found old, before */
 };
 
 FIXTURE_VARIANT(drop) {
@@ -55,23 +82,15 @@ FIXTURE_VARIANT_ADD(drop, file_64K) { FILE_SHARED, 64 };
 
 FIXTURE_SETUP(drop)
 {
-	const char *missing = sleeper_needs(variant->kind);
+	const char *missing = set_up(variant->kind, variant->kib, IDLE_MS);
 
-	if (!missing)
-		missing = begin(variant->kib, true);
 	if (missing)
 		SKIP(return, "%s", missing);
-	ASSERT_TRUE(read_text(DROP_IDLE, self->idle, sizeof(self->idle)));
-	ASSERT_TRUE(read_text(DROP_SHARE, self->share, sizeof(self->share)));
-	ASSERT_TRUE(write_number(DROP_IDLE, IDLE_MS));
 }
 
 FIXTURE_TEARDOWN(drop)
 {
-	write_text(DROP_IDLE, self->idle);
-	write_text(DROP_SHARE, self->share);
-	mglru_restore();
-	end();
+	tear_down();
 }
 
 /* Start a sleeper, and remember its tables. */
@@ -203,60 +222,6 @@ TEST_F_TIMEOUT(drop, busy, TIME_LIMIT)
 	START(.runs = true);
 	EXPECT_LT(busy, unmap_stat("drop_busy"));
 	EXPECT_STAYED;
-}
-
-/* Share 100: the time for which tables must be unused is not cut. */
-#define START_USER									\
-	do {										\
-		const struct mapping mapping = {					\
-			.kind = variant->kind, .kib = variant->kib,			\
-			.runs = true, .use = use_most,					\
-		};									\
-		if (variant->kib == 64)							\
-			SKIP(return, "the size of folios does not matter");		\
-		if (sysconf(_SC_NPROCESSORS_ONLN) < 2)					\
-			SKIP(return, "needs two CPUs");					\
-		ASSERT_TRUE(write_number(DROP_SHARE, 100));				\
-		ASSERT_TRUE(write_number(DROP_IDLE, OLD_MS));				\
-		self->old = unmap_stat("drop_old");					\
-		ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));		\
-	} while (0)
-
-/* A table that went although it is used would be back at once, and be found old again. */
-#define EXPECT_MOST_STAYED								\
-	do {										\
-		long long old = unmap_stat("drop_old") - self->old;			\
-											\
-		if (!old)								\
-			SKIP(return, "this processor has no accessed bits in PMDs");	\
-		EXPECT_GE(COPIES - USED + OWN, old);					\
-		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
-	} while (0)
-
-TEST_F_TIMEOUT(drop, old, TIME_LIMIT)
-{
-	START_USER;
-	EXPECT_TRUE(let_age(self->sleeper.fd, false));
-	EXPECT_LE(COPIES - USED, unmap_stat("drop_old") - self->old);
-	EXPECT_GONE(COPIES - USED);
-}
-
-TEST_F_TIMEOUT(drop, used, TIME_LIMIT)
-{
-	START_USER;
-	EXPECT_TRUE(let_age(self->sleeper.fd, false));
-	EXPECT_MOST_STAYED;
-}
-
-TEST_F_TIMEOUT(drop, used_aged, TIME_LIMIT)
-{
-	if (!mglru_set(7) || !mglru_can_age())
-		SKIP(return, "no MGLRU, or no debugfs");
-	if (variant->kind != FILE_SHARED)
-		SKIP(return, "without swap MGLRU passes over processes without pages of files");
-	START_USER;
-	EXPECT_TRUE(let_age(self->sleeper.fd, true));
-	EXPECT_MOST_STAYED;
 }
 
 /* Reclaim finds enough of this file at once, so that it does not become urgent. */
@@ -392,6 +357,95 @@ TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race_changes, &scene));
 	EXPECT_LT(dropped, unmap_stat("drop_tables"));
+}
+
+/* A process that runs, and uses most of its tables. */
+
+FIXTURE(drop_user) {
+	struct mapping mapping;
+	struct sleeper sleeper;
+	long before;		/* its tables */
+	long long old;		/* tables that were found old, before */
+};
+
+FIXTURE_VARIANT(drop_user) {
+	enum kind kind;
+};
+
+FIXTURE_VARIANT_ADD(drop_user, shmem) { SHMEM };
+FIXTURE_VARIANT_ADD(drop_user, file) { FILE_SHARED };
+
+/* Share 100: the time for which tables must be unused is not cut. */
+FIXTURE_SETUP(drop_user)
+{
+	const char *missing = set_up(variant->kind, 4, OLD_MS);
+
+	if (!missing && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		missing = "needs two CPUs";
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_TRUE(write_number(DROP_SHARE, 100));
+	self->mapping = (struct mapping){
+		.kind = variant->kind, .kib = 4, .runs = true, .use = use_most,
+	};
+	self->old = unmap_stat("drop_old");
+	ASSERT_TRUE(starts(&self->sleeper, &self->mapping, &self->before));
+}
+
+FIXTURE_TEARDOWN(drop_user)
+{
+	tear_down();
+}
+
+/* A table that went although it is used would be back at once, and be found old again. */
+#define EXPECT_MOST_STAYED								\
+	do {										\
+		EXPECT_LT(self->old, unmap_stat("drop_old"));				\
+		EXPECT_GE(COPIES - USED + OWN, unmap_stat("drop_old") - self->old);	\
+		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
+	} while (0)
+
+TEST_F_TIMEOUT(drop_user, old, TIME_LIMIT)
+{
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	EXPECT_LE(COPIES - USED, unmap_stat("drop_old") - self->old);
+	EXPECT_GONE(COPIES - USED);
+}
+
+/* More than reclaim looks at in one call, and nothing to drop behind the user. */
+TEST_F_TIMEOUT(drop_user, many, TIME_LIMIT)
+{
+	EXPECT_TRUE(sleepers_start(MANY));
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	EXPECT_TRUE(sleepers_end(MANY));
+	EXPECT_LE(COPIES - USED, unmap_stat("drop_old") - self->old);
+	EXPECT_GONE(COPIES - USED);
+}
+
+TEST_F_TIMEOUT(drop_user, recent, TIME_LIMIT)
+{
+	if (!mglru_set(0))
+		TH_LOG("no MGLRU");
+	EXPECT_GT(PAGES / 2, cgroup_stat("active_file") / (long long)PAGE);
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	if (variant->kind == FILE_SHARED)
+		EXPECT_LT(PAGES / 2, cgroup_stat("active_file") / (long long)PAGE);
+	EXPECT_GONE(COPIES - USED);
+}
+
+TEST_F_TIMEOUT(drop_user, used, TIME_LIMIT)
+{
+	EXPECT_TRUE(let_age(self->sleeper.fd, false));
+	EXPECT_MOST_STAYED;
+}
+
+/* Without swap MGLRU passes over processes without pages of files. */
+TEST_F_TIMEOUT(drop_user, used_aged, TIME_LIMIT)
+{
+	bool ages = variant->kind == FILE_SHARED && mglru_set(7) && mglru_can_age();
+
+	EXPECT_TRUE(let_age(self->sleeper.fd, ages));
+	EXPECT_MOST_STAYED;
 }
 
 TEST_HARNESS_MAIN

@@ -61,11 +61,16 @@ long sleeper_pages(const struct sleeper *s);
 bool drop_slabs(void);
 
 /* drop_old.c */
-#define USED		(COPIES - 6)	/* tables that use_most() uses: more than are worth a look */
+#define USED		(COPIES - 6)	/* tables that use_most() uses: enough for a look */
 #define OLD_MS		1000		/* for drop_idle_ms */
 void use_most(char *mem);
 /* Reclaim, several times, until tables that are not used are old.  @age: MGLRU ages meanwhile. */
 bool let_age(int fd, bool age);
+
+/* Processes that sleep, and have few tables. */
+#define MANY		70
+bool sleepers_start(int nr);
+bool sleepers_end(int nr);
 
 /* drop_keep.c */
 bool keep_mlocked(char *mem);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables that a process uses, or not, while it runs: see drop.h. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "drop.h"
@@ -39,4 +41,29 @@ bool let_age(int fd, bool age)
 		CHECK(!age || (use_file(fd) && mglru_age(false)));
 	}
 	return drop_slabs();
+}
+
+static int sleepers[MANY];
+
+bool sleepers_start(int nr)
+{
+	fflush(stdout);
+	for (int i = 0; i < nr; i++) {
+		sleepers[i] = fork();
+		if (!sleepers[i]) {
+			pause();
+			_exit(0);
+		}
+		CHECK(sleepers[i] > 0);
+	}
+	return true;
+}
+
+bool sleepers_end(int nr)
+{
+	int status;
+
+	for (int i = 0; i < nr; i++)
+		CHECK(!kill(sleepers[i], SIGKILL) && waitpid(sleepers[i], &status, 0) > 0);
+	return true;
 }
