@@ -35,7 +35,7 @@
 
 /* In one call of reclaim at most: */
 #define DROP_STEPS		4096	/* VMAs and places of tables, on each of the two ways */
-#define DROP_TABLES_MAX		64	/* tables that go; 16 times as many if it is desperate */
+#define DROP_TABLES_MAX		64	/* tables that go, if full; 16 times as many if desperate */
 
 #define DROP_DESPERATE		3	/* from this priority on, whatever share the tables have */
 #define DROP_WRITTEN		5	/* from this priority on, written tables, too */
@@ -213,7 +213,7 @@ static void drop_begin(struct drop *d, int nid, int priority, unsigned int share
 	d->looked = 0;
 	d->dropped = 0;
 	d->steps_left = DROP_STEPS;
-	d->drops_left = DROP_TABLES_MAX * (priority <= DROP_DESPERATE ? 16 : 1);
+	d->drops_left = DROP_TABLES_MAX * PTRS_PER_PTE * (priority <= DROP_DESPERATE ? 16 : 1);
 }
 
 /* Otherwise a group at its limit could be OOM-killed although memory is about to be freed. */

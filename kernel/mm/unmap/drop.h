@@ -27,7 +27,7 @@
  * @looked: how many tables were looked at
  * @dropped: how many went
  * @steps_left: how many VMAs and places of tables may still be looked at in this call
- * @drops_left: how many tables may go
+ * @drops_left: how many entries may still go, and DROP_TABLE more for each table
  */
 struct drop {
 	struct table_batch batch;
@@ -41,6 +41,8 @@ struct drop {
 	unsigned int looked, dropped;
 	unsigned int steps_left, drops_left;
 };
+
+#define DROP_TABLE		32	/* entries that a table costs as much as, beside its own */
 
 /* Where to go on: pass so many mms of the list, and begin at @addr in the next one. */
 struct drop_place {

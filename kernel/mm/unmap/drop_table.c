@@ -220,8 +220,9 @@ static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_deb
 }
 
 /* The TLB was flushed.  Law 4: everything is accounted for before the lock is dropped. */
-static void drop_release(struct vm_area_struct *vma, pte_t *table, unsigned long base)
+static void drop_release(struct drop *d, pte_t *table, unsigned long base)
 {
+	struct vm_area_struct *vma = d->batch.vma;
 	int rss[NR_MM_COUNTERS] = {};
 	struct rmap_debt debt = {};
 	unsigned int i = 0, nr, entries = 0;
@@ -242,6 +243,7 @@ static void drop_release(struct vm_area_struct *vma, pte_t *table, unsigned long
 		if (rss[i])
 			add_mm_counter(vma->vm_mm, i, rss[i]);
 	unmap_count(UNMAP_STAT_DROP_ENTRIES, entries);
+	d->drops_left -= min(d->drops_left, DROP_TABLE + entries);
 }
 
 /*
@@ -258,7 +260,7 @@ static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
 	unmap_window();		/* for those who wait for the lock meanwhile */
 	drop_clear(d, table, base);
 	flush_tlb_range(vma, base, base + PMD_SIZE);
-	drop_release(vma, table, base);
+	drop_release(d, table, base);
 	return true;
 }
 

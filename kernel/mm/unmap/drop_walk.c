@@ -156,7 +156,6 @@ static unsigned long drop_look(struct drop *d, struct vm_area_struct *vma, unsig
 		d->looked++;
 		if (drop_table(d, pmd, addr)) {
 			d->dropped++;
-			d->drops_left--;
 		} else {
 			d->steps_left -= min(d->steps_left, DROP_STEPS_STAYED - 1);
 		}
