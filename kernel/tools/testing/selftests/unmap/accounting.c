@@ -25,6 +25,7 @@
 #define LEN	PMD
 #define PAGES	((long)(LEN / PAGE))
 #define SEED	21
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 /* Each CPU may hold back a batch of a counter's changes. */
 #define SLACK	((long)(64 * sysconf(_SC_NPROCESSORS_ONLN)))
@@ -128,7 +129,7 @@ static bool pageout(enum kind kind, char *mem)
 	return !madvise(mem, LEN, MADV_PAGEOUT);
 }
 
-TEST_F(accounting, rss_full)
+TEST_F_TIMEOUT(accounting, rss_full, TIME_LIMIT)
 {
 	long long swapped = status_pages("VmSwap");
 
@@ -159,7 +160,7 @@ static void reclaim(enum kind kind)
 		reclaim_file(2 * LEN);
 }
 
-TEST_F(accounting, rss_partial)
+TEST_F_TIMEOUT(accounting, rss_partial, TIME_LIMIT)
 {
 	long left;
 
@@ -172,7 +173,7 @@ TEST_F(accounting, rss_partial)
 	EXPECT_GE(SLACK, llabs(status_pages(self->rss_name) - self->rss - left));
 }
 
-TEST_F(accounting, rss_at_exit)
+TEST_F_TIMEOUT(accounting, rss_at_exit, TIME_LIMIT)
 {
 	int log = kmsg_open(), status;
 	pid_t child;
@@ -200,7 +201,7 @@ TEST_F(accounting, rss_at_exit)
 	close(log);
 }
 
-TEST_F(accounting, cgroup_counters)
+TEST_F_TIMEOUT(accounting, cgroup_counters, TIME_LIMIT)
 {
 	static const char * const names[] = { "anon", "shmem", "file_mapped" };
 	const char *name = names[variant->kind];
@@ -222,7 +223,7 @@ static long long sum_orders(int weighted)
 	return sum;
 }
 
-TEST_F(accounting, runs)
+TEST_F_TIMEOUT(accounting, runs, TIME_LIMIT)
 {
 	long long runs = unmap_stat("evict_runs"), entries = unmap_stat("evict_entries");
 	long long orders = sum_orders(0), weights = sum_orders(1);
@@ -268,7 +269,7 @@ FIXTURE_TEARDOWN(lazyfree_accounting)
 	end();
 }
 
-TEST_F(lazyfree_accounting, split_deferred)
+TEST_F_TIMEOUT(lazyfree_accounting, split_deferred, TIME_LIMIT)
 {
 	long long split = folio_stat(variant->kib, "split_deferred");
 
@@ -278,7 +279,7 @@ TEST_F(lazyfree_accounting, split_deferred)
 	EXPECT_TRUE(split == 0 || (!variant->on && split == (long)(LEN / KIB / variant->kib)));
 }
 
-TEST_F(lazyfree_accounting, folio_counters)
+TEST_F_TIMEOUT(lazyfree_accounting, folio_counters, TIME_LIMIT)
 {
 	long folios = LEN / KIB / variant->kib;
 	long long before, partly;
@@ -291,7 +292,7 @@ TEST_F(lazyfree_accounting, folio_counters)
 	EXPECT_EQ(partly, folio_stat(variant->kib, "nr_anon_partially_mapped"));
 }
 
-TEST_F(lazyfree_accounting, events)
+TEST_F_TIMEOUT(lazyfree_accounting, events, TIME_LIMIT)
 {
 	long long freed = vmstat("pglazyfreed");
 	long gone;

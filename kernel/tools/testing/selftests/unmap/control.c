@@ -30,6 +30,7 @@
 #define ENABLED	UNMAP_SYSFS "enabled"
 #define MAX_RUN	UNMAP_SYSFS "max_run"
 #define STAT	UNMAP_SYSFS "stat"
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 #define LEN	PMD
 #define PAGES	((long)(LEN / PAGE))
@@ -93,7 +94,7 @@ TEST(boot_parameter)
 	EXPECT_EQ(word[strlen("unmap=")] != 'n', read_field(ENABLED, ""));
 }
 
-TEST_F(control, shows)
+TEST_F_TIMEOUT(control, shows, TIME_LIMIT)
 {
 	char text[16], all[16];
 
@@ -109,7 +110,7 @@ TEST_F(control, shows)
 	EXPECT_STREQ("0x0000\n", text);
 }
 
-TEST_F(control, accepts)
+TEST_F_TIMEOUT(control, accepts, TIME_LIMIT)
 {
 	long all = all_bits();
 	const struct {
@@ -129,7 +130,7 @@ TEST_F(control, accepts)
 	}
 }
 
-TEST_F(control, refuses)
+TEST_F_TIMEOUT(control, refuses, TIME_LIMIT)
 {
 	static const char * const texts[] = {
 		"maybe", "-1", "4", "15", "0x10000", "1 1", "1x", "99999999999", "x"
@@ -144,7 +145,7 @@ TEST_F(control, refuses)
 	EXPECT_EQ(1, read_field(ENABLED, ""));
 }
 
-TEST_F(control, max_run)
+TEST_F_TIMEOUT(control, max_run, TIME_LIMIT)
 {
 	static const char * const good[] = { "1", "2", "3", "511", "512", "0x10" };
 	static const char * const bad[] = { "0", "513", "-1", "many", "4294967297" };
@@ -159,7 +160,7 @@ TEST_F(control, max_run)
 }
 
 /* Leaves the policy as it was. */
-TEST_F(control, tables_policy)
+TEST_F_TIMEOUT(control, tables_policy, TIME_LIMIT)
 {
 	static const char * const bad[] = { "lazy", "eager pressure", "1" };
 	char before[32], text[32];
@@ -207,12 +208,12 @@ static void check_limit(struct __test_metadata *_metadata, const char *limit, lo
 	EXPECT_EQ(PAGES / 16 * expected, unmap_stat("evict_runs") - runs);
 }
 
-TEST_F(control, run_of_one)
+TEST_F_TIMEOUT(control, run_of_one, TIME_LIMIT)
 {
 	check_limit(_metadata, "1", 16);
 }
 
-TEST_F(control, run_of_three)
+TEST_F_TIMEOUT(control, run_of_three, TIME_LIMIT)
 {
 	check_limit(_metadata, "3", 6);
 }
@@ -226,7 +227,7 @@ static bool use_memory(void)
 	       !madvise(mem, LEN, MADV_PAGEOUT) && !munmap(mem, LEN);
 }
 
-TEST_F(control, off)
+TEST_F_TIMEOUT(control, off, TIME_LIMIT)
 {
 	char before[4096], after[4096];
 
@@ -250,7 +251,7 @@ static void flip(void)
 	}
 }
 
-TEST_F(control, flipped)
+TEST_F_TIMEOUT(control, flipped, TIME_LIMIT)
 {
 	pid_t child = fork();
 
@@ -272,7 +273,7 @@ TEST_F(control, flipped)
 	waitpid(child, NULL, 0);
 }
 
-TEST_F(control, stat_lines)
+TEST_F_TIMEOUT(control, stat_lines, TIME_LIMIT)
 {
 	static const char * const names[] = {
 		"evict_runs", "evict_entries", "put_back_runs", "put_back_entries", "flushes",
@@ -299,7 +300,7 @@ static int mode_of(const char *path)
 	return stat(path, &st) ? -1 : (int)(st.st_mode & 0777);
 }
 
-TEST_F(control, permissions)
+TEST_F_TIMEOUT(control, permissions, TIME_LIMIT)
 {
 	EXPECT_EQ(0644, mode_of(ENABLED));
 	EXPECT_EQ(0644, mode_of(MAX_RUN));

@@ -156,7 +156,7 @@ static long wrong_after(enum backing backing, const char *mem, long from, long t
 	return wrong;
 }
 
-TEST_F(discard, content)
+TEST_F_TIMEOUT(discard, content, TIME_LIMIT)
 {
 	static const long cuts[][2] = { { 0, PAGES }, { 3, 5 }, { 15, 17 }, { 1, PAGES - 1 },
 					{ 16, 32 }, { 100, 333 }, { PAGES - 1, PAGES } };
@@ -224,7 +224,7 @@ TEST_F_TIMEOUT(discard, statistics, TIME_LIMIT)
 	EXPECT_GE(SLACK, llabs(status_pages("VmRSS") - (rss - PAGES)));
 }
 
-TEST_F(discard, exits)
+TEST_F_TIMEOUT(discard, exits, TIME_LIMIT)
 {
 	long long before = pages_charged(variant->backing);
 	int log = kmsg_open(), status;
@@ -246,7 +246,7 @@ TEST_F(discard, exits)
 	EXPECT_GE(SLACK, llabs(pages_charged(variant->backing) - before));
 }
 
-TEST_F(discard, mlocked)
+TEST_F_TIMEOUT(discard, mlocked, TIME_LIMIT)
 {
 	long long locked = vmstat("nr_mlock");
 
@@ -258,7 +258,7 @@ TEST_F(discard, mlocked)
 	EXPECT_GE(SLACK, vmstat("nr_mlock") - locked);
 }
 
-TEST_F(discard, uffd_rwp)
+TEST_F_TIMEOUT(discard, uffd_rwp, TIME_LIMIT)
 {
 	const long from = 5, to = 333;
 	int uffd = rwp_open(self->mem, LEN);
@@ -292,7 +292,7 @@ static bool has_guard(long page)
 	return (page >= 20 && page < 52) || (page >= 330 && page < 340);
 }
 
-TEST_F(discard, guards)
+TEST_F_TIMEOUT(discard, guards, TIME_LIMIT)
 {
 	long wrong = 0;
 
@@ -335,7 +335,7 @@ TEST_F_TIMEOUT(shared, twice, TIME_LIMIT)
 	EXPECT_EQ(0, wrong_after(variant->backing, self->mem, 7, 77));
 }
 
-TEST_F(shared, uffd_wp)
+TEST_F_TIMEOUT(shared, uffd_wp, TIME_LIMIT)
 {
 	long told = 0, silent = 0;
 	int uffd;
@@ -448,7 +448,7 @@ MEMORY_FIXTURE(copied);
 VARIANTS(copied, file, COPIED, 4);
 VARIANTS(copied, file, COPIED, 64);
 
-TEST_F(copied, cowed)
+TEST_F_TIMEOUT(copied, cowed, TIME_LIMIT)
 {
 	ASSERT_TRUE(discard_pages(self->mem, 64, 128));
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_POPULATE_READ));

@@ -97,7 +97,7 @@ FIXTURE_TEARDOWN(kept)
 	tear_down();
 }
 
-TEST_F(kept, busy_reclaimed)
+TEST_F_TIMEOUT(kept, busy_reclaimed, TIME_LIMIT)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -110,7 +110,7 @@ TEST_F(kept, busy_reclaimed)
 	EXPECT_LE(NR_TABLES - SLACK, unmap_stat("tables_freed") - self->freed);
 }
 
-TEST_F(kept, busy_punched)
+TEST_F_TIMEOUT(kept, busy_punched, TIME_LIMIT)
 {
 	struct crowd crowd = { .fd = memfd_create("kept", MFD_CLOEXEC) };
 	struct child child;
@@ -156,7 +156,7 @@ static void move_job(struct child *child, void *arg)
 	child_done(child);
 }
 
-TEST_F(kept, busy_moved)
+TEST_F_TIMEOUT(kept, busy_moved, TIME_LIMIT)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -195,7 +195,7 @@ static void discard_job(struct child *child, void *arg)
 	child_done(child);
 }
 
-TEST_F(kept, busy_whole)
+TEST_F_TIMEOUT(kept, busy_whole, TIME_LIMIT)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -255,7 +255,7 @@ static void empty_job(struct child *child, void *arg)
 	pause();
 }
 
-TEST_F(kept, flipped)
+TEST_F_TIMEOUT(kept, flipped, TIME_LIMIT)
 {
 	struct child child;
 	long long full;
@@ -304,13 +304,13 @@ FIXTURE_TEARDOWN(groups)
 	tear_down();
 }
 
-TEST_F(groups, moved)
+TEST_F_TIMEOUT(groups, moved, TIME_LIMIT)
 {
 	group_write("/old", "memory.reclaim", "1M");
 	EXPECT_GE(self->full - NR_TABLES + SLACK, tables_of(self->child.pid));
 }
 
-TEST_F(groups, orphaned)
+TEST_F_TIMEOUT(groups, orphaned, TIME_LIMIT)
 {
 	ASSERT_TRUE(group_remove("/old"));
 	/* The group's charges move to its parent a little later. */
@@ -322,7 +322,7 @@ TEST_F(groups, orphaned)
 }
 
 /* The id of a group is free a little after it was removed. */
-TEST_F(groups, reborn)
+TEST_F_TIMEOUT(groups, reborn, TIME_LIMIT)
 {
 	struct child child;
 	long long full;
@@ -374,7 +374,7 @@ static bool run_in_group(struct __test_metadata *_metadata, long long freed,
 	return well;
 }
 
-TEST_F(kept, tight)
+TEST_F_TIMEOUT(kept, tight, TIME_LIMIT)
 {
 	ASSERT_TRUE(group_make(""));
 	ASSERT_TRUE(group_write("", "memory.max", "8M"));
@@ -403,7 +403,7 @@ static void want_room_job(struct child *child, void *arg)
 	child_done(child);
 }
 
-TEST_F(kept, tight_kept)
+TEST_F_TIMEOUT(kept, tight_kept, TIME_LIMIT)
 {
 	if (!write_text(POLICY, "pressure"))
 		SKIP(return, "no policy pressure");

@@ -37,6 +37,7 @@
 #define LEN	PMD
 #define PAGES	((long)(LEN / PAGE))
 #define NEAR	(16 * PAGE)
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE	0x08
@@ -83,7 +84,7 @@ static long count_there(const void *mem, size_t len)
 	return count_pages(mem, len, PM_PRESENT | PM_SWAP);
 }
 
-TEST_F(lazyfree, clean)
+TEST_F_TIMEOUT(lazyfree, clean, TIME_LIMIT)
 {
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	EXPECT_EQ(0, count_there(self->mem, LEN));
@@ -92,7 +93,7 @@ TEST_F(lazyfree, clean)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F(lazyfree, flushed)
+TEST_F_TIMEOUT(lazyfree, flushed, TIME_LIMIT)
 {
 	/* Read the first and last pages of a folio, so that the TLB holds their translations. */
 	const size_t at[] = { 0, PAGE, self->folio - PAGE };
@@ -106,7 +107,7 @@ TEST_F(lazyfree, flushed)
 		EXPECT_EQ(0, READ_ONCE(self->mem[at[i]]));
 }
 
-TEST_F(lazyfree, rewritten)
+TEST_F_TIMEOUT(lazyfree, rewritten, TIME_LIMIT)
 {
 	fill(self->mem, LEN, 2);
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
@@ -131,7 +132,7 @@ static long count_lost(const char *mem, size_t len, size_t every)
 	return lost;
 }
 
-TEST_F(lazyfree, partly_rewritten)
+TEST_F_TIMEOUT(lazyfree, partly_rewritten, TIME_LIMIT)
 {
 	for (long i = 0; i < PAGES; i += 5)
 		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);
@@ -156,7 +157,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-TEST_F(lazyfree, raced)
+TEST_F_TIMEOUT(lazyfree, raced, TIME_LIMIT)
 {
 	for (unsigned char round = 2; round < 6; round++) {
 		struct writer writer = { .mem = self->mem, .seed = round };
@@ -193,7 +194,7 @@ static void check_gone(struct __test_metadata *_metadata, char *moved, size_t fo
 	EXPECT_EQ(0, count_wrong(moved + folio, NEAR, 8));
 }
 
-TEST_F(lazyfree, straddles_tables)
+TEST_F_TIMEOUT(lazyfree, straddles_tables, TIME_LIMIT)
 {
 	const long pages = self->folio / PAGE;
 	const long before[] = { 1, pages - 1, pages / 2 };
@@ -217,7 +218,7 @@ TEST_F(lazyfree, straddles_tables)
 		EXPECT_LE(2 * nr, unmap_stat("evict_runs") - runs);
 }
 
-TEST_F(lazyfree, vma_ends_inside)
+TEST_F_TIMEOUT(lazyfree, vma_ends_inside, TIME_LIMIT)
 {
 	const size_t kept = self->folio / 2;
 	char *next = self->mem + kept;
@@ -235,7 +236,7 @@ TEST_F(lazyfree, vma_ends_inside)
 	EXPECT_EQ(0, count_wrong(next, NEAR, 3));
 }
 
-TEST_F(lazyfree, two_vmas)
+TEST_F_TIMEOUT(lazyfree, two_vmas, TIME_LIMIT)
 {
 	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
@@ -250,7 +251,7 @@ TEST_F(lazyfree, two_vmas)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F(lazyfree, holes)
+TEST_F_TIMEOUT(lazyfree, holes, TIME_LIMIT)
 {
 	long long rss;
 
@@ -264,7 +265,7 @@ TEST_F(lazyfree, holes)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F(lazyfree, device_exclusive)
+TEST_F_TIMEOUT(lazyfree, device_exclusive, TIME_LIMIT)
 {
 	char *mirror = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	struct hmm_dmirror_cmd cmd = {
@@ -298,7 +299,7 @@ TEST_F(lazyfree, device_exclusive)
 	}
 }
 
-TEST_F(lazyfree, shared_with_child)
+TEST_F_TIMEOUT(lazyfree, shared_with_child, TIME_LIMIT)
 {
 	int pipes[2], status;
 	char token;
@@ -325,7 +326,7 @@ TEST_F(lazyfree, shared_with_child)
  * A page that was read from zram has no dirty bit, in its entry or its folio, although no
  * other copy exists.  fork() shares such pages; then only the child frees them.
  */
-TEST_F(lazyfree, fork_then_free)
+TEST_F_TIMEOUT(lazyfree, fork_then_free, TIME_LIMIT)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	long lost;
@@ -347,7 +348,7 @@ TEST_F(lazyfree, fork_then_free)
 		SKIP(return, "known bug of stock 6.12: the parent lost what its child freed");
 }
 
-TEST_F(lazyfree, mlocked)
+TEST_F_TIMEOUT(lazyfree, mlocked, TIME_LIMIT)
 {
 	ASSERT_EQ(0, mlock(self->mem, LEN));
 	EXPECT_EQ(-1, madvise(self->mem, LEN, MADV_PAGEOUT));
@@ -356,7 +357,7 @@ TEST_F(lazyfree, mlocked)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
-TEST_F(lazyfree, droppable)
+TEST_F_TIMEOUT(lazyfree, droppable, TIME_LIMIT)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_DROPPABLE | MAP_ANONYMOUS, -1);
 
@@ -400,7 +401,7 @@ FIXTURE_TEARDOWN(lazyfree_pmd)
 	end();
 }
 
-TEST_F(lazyfree_pmd, pmd_mapped)
+TEST_F_TIMEOUT(lazyfree_pmd, pmd_mapped, TIME_LIMIT)
 {
 	long long freed = vmstat("pglazyfreed");
 
@@ -410,7 +411,7 @@ TEST_F(lazyfree_pmd, pmd_mapped)
 	EXPECT_EQ(0, count_not_zero(self->mem, 2 * PMD));
 }
 
-TEST_F(lazyfree_pmd, rewritten)
+TEST_F_TIMEOUT(lazyfree_pmd, rewritten, TIME_LIMIT)
 {
 	for (size_t i = 3; i < PMD / PAGE; i += 100)
 		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);

@@ -363,7 +363,7 @@ static void come_and_go(char *page)
 	madvise(page, PAGE, MADV_DONTNEED);
 }
 
-TEST_F(neighbours, one_page)
+TEST_F_TIMEOUT(neighbours, one_page, TIME_LIMIT)
 {
 	struct flushes before, after;
 	char *mem;

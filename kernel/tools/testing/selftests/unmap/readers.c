@@ -641,13 +641,13 @@ static bool unlocked_job(struct scene *scene)
 	return table_stays(r);
 }
 
-TEST_F(readers, unlocked)
+TEST_F_TIMEOUT(readers, unlocked, TIME_LIMIT)
 {
 	self->reader.what = &with_pages;
 	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));
 }
 
-TEST_F(readers, unlocked_pfns)
+TEST_F_TIMEOUT(readers, unlocked_pfns, TIME_LIMIT)
 {
 	self->reader.what = &with_pfns;
 	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));

@@ -33,6 +33,7 @@
 #define STEPS	3	/* reclaim so often, and look at the folios after each */
 #define SLOW	180	/* seconds: many scenes, in a kernel that checks everything */
 #define FEW	8	/* pages that differ by chance */
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 /* Bits of /proc/kpageflags. */
 #define REFERENCED	BIT_ULL(2)
@@ -481,7 +482,7 @@ TEST_F_TIMEOUT(reference, aged, SLOW)
 		}
 }
 
-TEST_F(reference, runs)
+TEST_F_TIMEOUT(reference, runs, TIME_LIMIT)
 {
 	long long runs = unmap_stat("aged_runs"), entries = unmap_stat("aged_entries");
 
@@ -506,7 +507,7 @@ TEST_F(reference, runs)
 	unmake(self);
 }
 
-TEST_F(reference, sequential)
+TEST_F_TIMEOUT(reference, sequential, TIME_LIMIT)
 {
 	if (lacks(PAGE_CACHE))
 		SKIP(return, "no XFS at /mnt");
@@ -604,7 +605,7 @@ TEST_F_TIMEOUT(reference, idle, SLOW)
 		}
 }
 
-TEST_F(reference, noted)
+TEST_F_TIMEOUT(reference, noted, TIME_LIMIT)
 {
 	const long half = LEN / self->folio / 2;
 

@@ -29,6 +29,7 @@
 
 #define NOBODY	65534
 #define PARAMETERS	"/sys/module/unmap/parameters/"
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 static const struct {
 	const char *path;
@@ -75,7 +76,7 @@ static bool exists(const char *path)
 	return open_error(path, O_RDONLY) != ENOENT;
 }
 
-TEST_F(security, no_writing)
+TEST_F_TIMEOUT(security, no_writing, TIME_LIMIT)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (!exists(files[i].path))
@@ -87,14 +88,14 @@ TEST_F(security, no_writing)
 	}
 }
 
-TEST_F(security, no_counters)
+TEST_F_TIMEOUT(security, no_counters, TIME_LIMIT)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (!files[i].readable && exists(files[i].path))
 			EXPECT_EQ(EACCES, open_error(files[i].path, O_RDONLY));
 }
 
-TEST_F(security, settings)
+TEST_F_TIMEOUT(security, settings, TIME_LIMIT)
 {
 	long long mask = read_field(UNMAP_SYSFS "enabled", "");
 	long long max = read_field(UNMAP_SYSFS "max_run", "");
@@ -131,7 +132,7 @@ static void only_known(struct __test_metadata *_metadata, const char *path)
 		closedir(dir);
 }
 
-TEST_F(security, no_file_else)
+TEST_F_TIMEOUT(security, no_file_else, TIME_LIMIT)
 {
 	only_known(_metadata, UNMAP_SYSFS);
 	only_known(_metadata, PARAMETERS);

@@ -33,6 +33,7 @@
 #define LEN	PMD
 #define PAGES	((long)(LEN / PAGE))
 #define NEAR	(16 * PAGE)
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 /* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
@@ -98,7 +99,7 @@ static long page_out(char *mem, size_t len)
 	return count_pages(mem, len, PM_SWAP);
 }
 
-TEST_F(swap, content)
+TEST_F_TIMEOUT(swap, content, TIME_LIMIT)
 {
 	for (unsigned char round = 1; round < 4; round++) {
 		ASSERT_EQ(PAGES, page_out(self->mem, LEN));
@@ -110,7 +111,7 @@ TEST_F(swap, content)
 	EXPECT_GE(SLOT_SLACK, self->slots - swap_slots());
 }
 
-TEST_F(swap, runs)
+TEST_F_TIMEOUT(swap, runs, TIME_LIMIT)
 {
 	ASSERT_EQ(PAGES, page_out(self->mem, LEN));
 	if (!variant->on)
@@ -129,7 +130,7 @@ static void check_marks(struct __test_metadata *_metadata, char *mem)
 	}
 }
 
-TEST_F(swap, marks)
+TEST_F_TIMEOUT(swap, marks, TIME_LIMIT)
 {
 	int uffd = uffd_open(self->mem, LEN);
 
@@ -184,12 +185,12 @@ static void check_rwp(struct __test_metadata *_metadata, struct _test_data_swap 
 	close(uffd);
 }
 
-TEST_F(swap, uffd_rwp)
+TEST_F_TIMEOUT(swap, uffd_rwp, TIME_LIMIT)
 {
 	check_rwp(_metadata, self, variant->on, PROT_READ | PROT_WRITE);
 }
 
-TEST_F(swap, uffd_rwp_none)
+TEST_F_TIMEOUT(swap, uffd_rwp_none, TIME_LIMIT)
 {
 	check_rwp(_metadata, self, variant->on, PROT_NONE);
 }
@@ -246,7 +247,7 @@ static void let_go(struct __test_metadata *_metadata, int *pipes, int nr)
 	close(pipes[0]);
 }
 
-TEST_F(swap, exclusive)
+TEST_F_TIMEOUT(swap, exclusive, TIME_LIMIT)
 {
 	int pipes[2];
 
@@ -362,7 +363,7 @@ TEST_F_TIMEOUT(swap, raced, 120)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
-TEST_F(swap, straddles_tables)
+TEST_F_TIMEOUT(swap, straddles_tables, TIME_LIMIT)
 {
 	char *arena = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -381,7 +382,7 @@ TEST_F(swap, straddles_tables)
 	EXPECT_EQ(0, count_wrong(to + len, NEAR, 8));
 }
 
-TEST_F(swap, holes)
+TEST_F_TIMEOUT(swap, holes, TIME_LIMIT)
 {
 	long there;
 
@@ -396,7 +397,7 @@ TEST_F(swap, holes)
 	}
 }
 
-TEST_F(swap, two_vmas)
+TEST_F_TIMEOUT(swap, two_vmas, TIME_LIMIT)
 {
 	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
@@ -420,7 +421,7 @@ static bool merge_all(char *mem)
 	return read_field("/sys/kernel/mm/ksm/pages_sharing", "") > 0;
 }
 
-TEST_F(swap, merged)
+TEST_F_TIMEOUT(swap, merged, TIME_LIMIT)
 {
 	for (long i = 0; i < PAGES; i++)
 		memset(self->mem + i * PAGE, 1 + i % 4, PAGE);

@@ -138,7 +138,7 @@ FIXTURE_TEARDOWN(tables)
 	tear_down();
 }
 
-TEST_F(tables, whole)
+TEST_F_TIMEOUT(tables, whole, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
@@ -146,7 +146,7 @@ TEST_F(tables, whole)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, pieces)
+TEST_F_TIMEOUT(tables, pieces, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += CHUNK)
@@ -155,7 +155,7 @@ TEST_F(tables, pieces)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, singly)
+TEST_F_TIMEOUT(tables, singly, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += PMD)
@@ -177,7 +177,7 @@ static void shuffle(short *order, long nr, unsigned int seed)
 	}
 }
 
-TEST_F(tables, pages)
+TEST_F_TIMEOUT(tables, pages, TIME_LIMIT)
 {
 	unsigned int seed = time(NULL);
 	short order[PAGES];
@@ -197,7 +197,7 @@ TEST_F(tables, pages)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, unaligned)
+TEST_F_TIMEOUT(tables, unaligned, TIME_LIMIT)
 {
 	const size_t edge = 3 * PAGE;
 
@@ -225,7 +225,7 @@ static bool take_halves(struct tables *t, int half, int *fd)
 	return true;
 }
 
-TEST_F(tables, two_vmas)
+TEST_F_TIMEOUT(tables, two_vmas, TIME_LIMIT)
 {
 	int fd = shmem_file(LEN);
 
@@ -245,7 +245,7 @@ TEST_F(tables, two_vmas)
 	close(fd);
 }
 
-TEST_F(tables, munmapped)
+TEST_F_TIMEOUT(tables, munmapped, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	/* The last page of each table is not unmapped: its VMA stays, and it has no entry. */
@@ -262,7 +262,7 @@ TEST_F(tables, munmapped)
 		EXPECT_TRUE(page_is(self->t.mem + at, 0));
 }
 
-TEST_F(tables, lazyfree)
+TEST_F_TIMEOUT(tables, lazyfree, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
@@ -273,7 +273,7 @@ TEST_F(tables, lazyfree)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, swapped)
+TEST_F_TIMEOUT(tables, swapped, TIME_LIMIT)
 {
 	if (!swap_has_room(2 * LEN))
 		SKIP(return, "needs swap");
@@ -298,7 +298,7 @@ static void swap_all_out(char *mem)
 	}
 }
 
-TEST_F(tables, swap_freed)
+TEST_F_TIMEOUT(tables, swap_freed, TIME_LIMIT)
 {
 	if (!swap_has_room(2 * LEN))
 		SKIP(return, "needs swap");
@@ -317,7 +317,7 @@ TEST_F(tables, swap_freed)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, hole)
+TEST_F_TIMEOUT(tables, hole, TIME_LIMIT)
 {
 	int fd;
 
@@ -329,7 +329,7 @@ TEST_F(tables, hole)
 }
 
 /* A hole frees the file's pages, and leaves the one copied page in each table. */
-TEST_F(tables, copies_stay)
+TEST_F_TIMEOUT(tables, copies_stay, TIME_LIMIT)
 {
 	char *mem;
 	int fd;
@@ -362,7 +362,7 @@ static bool child_lost_tables(struct tables *t, int from, int to)
 	return given_back(t, 0);
 }
 
-TEST_F(tables, truncated)
+TEST_F_TIMEOUT(tables, truncated, TIME_LIMIT)
 {
 	int to[2], from[2], fd, status;
 	char token;
@@ -408,7 +408,7 @@ static bool map_file(struct tables *t, int *fd, unsigned long kib)
 	return true;
 }
 
-TEST_F(tables, file)
+TEST_F_TIMEOUT(tables, file, TIME_LIMIT)
 {
 	int fd = xfs_file(LEN, SEED, variant->kib);
 
@@ -432,7 +432,7 @@ static int page_out_parents(char *mem)
 	return syscall(SYS_process_madvise, pidfd, &iov, 1, MADV_PAGEOUT, 0) != (long)LEN;
 }
 
-TEST_F(tables, advised)
+TEST_F_TIMEOUT(tables, advised, TIME_LIMIT)
 {
 	int fd = xfs_file(LEN, SEED, variant->kib), status;
 	pid_t child;
@@ -453,7 +453,7 @@ TEST_F(tables, advised)
 	close(fd);
 }
 
-TEST_F(tables, dontunmap)
+TEST_F_TIMEOUT(tables, dontunmap, TIME_LIMIT)
 {
 	char *to, *arena;
 
@@ -470,7 +470,7 @@ TEST_F(tables, dontunmap)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, uffd_moved)
+TEST_F_TIMEOUT(tables, uffd_moved, TIME_LIMIT)
 {
 	char *to = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int uffd = uffd_watch(to, LEN, UFFD_FEATURE_MOVE, UFFDIO_REGISTER_MODE_MISSING);
@@ -488,7 +488,7 @@ TEST_F(tables, uffd_moved)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(tables, markers)
+TEST_F_TIMEOUT(tables, markers, TIME_LIMIT)
 {
 	int fd, uffd;
 
@@ -552,7 +552,7 @@ static bool guards_keep(struct tables *t, size_t at)
 
 #define GUARD_AT	(77 * PAGE)
 
-TEST_F(tables, guards)
+TEST_F_TIMEOUT(tables, guards, TIME_LIMIT)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	if (!guard_each(self->t.mem, GUARD_AT, true))
@@ -561,7 +561,7 @@ TEST_F(tables, guards)
 	EXPECT_TRUE(guards_keep(&self->t, GUARD_AT));
 }
 
-TEST_F(tables, guards_punched)
+TEST_F_TIMEOUT(tables, guards_punched, TIME_LIMIT)
 {
 	int fd;
 
@@ -576,7 +576,7 @@ TEST_F(tables, guards_punched)
 	close(fd);
 }
 
-TEST_F(tables, guards_unmapped)
+TEST_F_TIMEOUT(tables, guards_unmapped, TIME_LIMIT)
 {
 	char *mem;
 
@@ -682,7 +682,7 @@ static long most_still_there(char *mem)
 	return most;
 }
 
-TEST_F(eager, deferred)
+TEST_F_TIMEOUT(eager, deferred, TIME_LIMIT)
 {
 	if (access("/sys/module/rcutree", F_OK))
 		SKIP(return, "grace periods end at once in a kernel for one CPU");
@@ -719,7 +719,7 @@ static long flushes_of_ranges(char *mem)
 	return discard_ranges(mem) == RANGES * (long)PMD ? flushes_asked(1) - before : -1;
 }
 
-TEST_F(eager, vectors)
+TEST_F_TIMEOUT(eager, vectors, TIME_LIMIT)
 {
 	long long freed = unmap_stat("tables_freed");
 	bool stop = false;
@@ -823,7 +823,7 @@ FIXTURE_TEARDOWN(pressure)
 	tear_down();
 }
 
-TEST_F(pressure, kept)
+TEST_F_TIMEOUT(pressure, kept, TIME_LIMIT)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	usleep(AGE);
@@ -836,7 +836,7 @@ TEST_F(pressure, kept)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(pressure, single)
+TEST_F_TIMEOUT(pressure, single, TIME_LIMIT)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, PMD, MADV_DONTNEED));
 	EXPECT_EQ(1, unmap_stat("tables_kept") - self->t.kept);
@@ -846,7 +846,7 @@ TEST_F(pressure, single)
 }
 
 /* Refill a different page of each table: not the one that was emptied last. */
-TEST_F(pressure, refilled)
+TEST_F_TIMEOUT(pressure, refilled, TIME_LIMIT)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	for (long i = 0; i < NR_TABLES; i++) {
@@ -865,7 +865,7 @@ TEST_F(pressure, refilled)
 	}
 }
 
-TEST_F(pressure, dropped)
+TEST_F_TIMEOUT(pressure, dropped, TIME_LIMIT)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	EXPECT_TRUE(all_there(&self->t));
@@ -875,7 +875,7 @@ TEST_F(pressure, dropped)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F(pressure, flushed)
+TEST_F_TIMEOUT(pressure, flushed, TIME_LIMIT)
 {
 	bool stop = false;
 	pthread_t thread;
