@@ -42,6 +42,17 @@ static bool reference_age(struct page_vma_mapped_walk *pvmw)
 	return ptep_clear_flush_young_notify(pvmw->vma, pvmw->address, pvmw->pte);
 }
 
+/*
+ * An entry that is not present was not used by this processor: only other MMUs can have used the
+ * page.  Stock's functions take such an entry for one with an accessed bit; on arm64 that bit is
+ * a part of the swap type, and clearing it makes another entry.
+ */
+static bool reference_age_nonpresent(struct page_vma_mapped_walk *pvmw)
+{
+	return mmu_notifier_clear_flush_young(pvmw->vma->vm_mm, pvmw->address,
+					      pvmw->address + PAGE_SIZE);
+}
+
 static bool reference_age_pmd(struct page_vma_mapped_walk *pvmw)
 {
 	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
@@ -145,8 +156,7 @@ static noinline unsigned int reference_run(struct page_vma_mapped_walk *pvmw, bo
  * @young: set to true if one of them was young
  *
  * Law 12: MMU notifiers are asked page by page, as in stock, because an architecture's KVM may
- * know no other sizes (riscv warns).  An entry that is not present, but maps a page, is for
- * stock's functions alone.
+ * know no other sizes (riscv warns).
  *
  * Page-table lock (pvmw->ptl) held on entry and return.
  *
@@ -158,8 +168,11 @@ unsigned int unmap_reference_entries(struct page_vma_mapped_walk *pvmw, bool *yo
 		*young |= reference_age_pmd(pvmw);
 		return 1;
 	}
-	if (pvmw->nr_pages == 1 || mm_has_notifiers(pvmw->vma->vm_mm) ||
-	    !pte_present(ptep_get(pvmw->pte))) {
+	if (unlikely(!pte_present(ptep_get(pvmw->pte)))) {
+		*young |= reference_age_nonpresent(pvmw);
+		return 1;
+	}
+	if (pvmw->nr_pages == 1 || mm_has_notifiers(pvmw->vma->vm_mm)) {
 		*young |= reference_age(pvmw);
 		return 1;
 	}
