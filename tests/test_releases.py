@@ -42,6 +42,9 @@ def add(top: Path, name: str, *numbers: int) -> Path:
     """A tree with as much in it as finding it needs."""
     (top / name / "mm").mkdir(parents=True)
     (top / name / "mm" / "rmap.c").write_text("")
+    for part in releases.parts():
+        (top / name / part).parent.mkdir(parents=True, exist_ok=True)
+        (top / name / part).touch()
     (top / name / "Makefile").write_text(MAKEFILE.format(*numbers))
     return top / name
 
@@ -92,12 +95,13 @@ MADISONEND
 *download*)
 	name=linux-source-6.12 version=${@: -1}
 	version=${version#*=}
-	mkdir -p pack/usr/src/$name/{mm,net} pack/DEBIAN
+	mkdir -p pack/usr/src/$name/{mm,net,arch/arm64/mm} pack/DEBIAN
 	cd pack/usr/src
 	patch=${version#6.12.}
 	printf '%s\n' 'VERSION = 6' 'PATCHLEVEL = 12' "SUBLEVEL = ${patch%%-*}" >$name/Makefile
 	echo "mm" >$name/mm/rmap.c
 	echo "net" >$name/net/socket.c
+	touch $name/arch/arm64/mm/{hugetlbpage.c,mmu.c}
 	tar -cJf $name.tar.xz $name && rm -r $name
 	cd ../../..
 	printf '%s\n' "Package: $name" "Version: $version" "Architecture: all" \
@@ -125,6 +129,7 @@ def test_fetching_gets_what_hooks_need(
     assert releases.origin(item) == "6.12.107-1 (trixie, trixie-security)"
     assert (item.tree / "mm/rmap.c").is_file()
     assert not (item.tree / "net").exists()
+    assert not (item.tree / "arch/arm64/mm/mmu.c").exists()
 
 
 def test_nothing_is_offered(fake: Fake) -> None:

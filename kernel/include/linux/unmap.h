@@ -269,6 +269,15 @@ static inline void unmap_kept_exit(struct mm_struct *mm)
 }
 #endif /* CONFIG_UNMAP_TABLES */
 
+/* For arm64's hugetlb: see mm/unmap/table_stays.c. */
+#ifdef CONFIG_UNMAP_TABLES_STAY
+pte_t *unmap_huge_pte_alloc(struct mm_struct *mm, pmd_t *pmd, unsigned long addr);
+pte_t *unmap_huge_pte_offset(pmd_t *pmd, unsigned long addr);
+#else
+#define unmap_huge_pte_alloc	pte_alloc_huge
+#define unmap_huge_pte_offset	pte_offset_huge
+#endif
+
 /* Defined in mm/memory.c, where it is static in the stock kernel; @page may be null. */
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
 		   struct page *page);

@@ -127,8 +127,10 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 		}
 		found = vma;
 	}
-	/* An empty table has its own ways to go. */
-	return seen.used && !drop_has_strays(table, &seen) ? found : NULL;
+	/* An empty table has its own ways to go.  One that stays would be filled again. */
+	if (!seen.used || unmap_table_stays(table))
+		return NULL;
+	return drop_has_strays(table, &seen) ? NULL : found;
 }
 
 /* An entry of the folio was accessed.  @last: the folio of the one before it, if that was, too. */

@@ -74,7 +74,8 @@
  * 8. Readers.  Code that maps a table without its lock either reads the PMD
  *    again after taking the lock, or recognises the table by an entry that was
  *    in use.  See table_readers.c; table_free_rcu() asserts that nothing was
- *    put into a table that is gone (an mmu_gather cannot).
+ *    put into a table that is gone (an mmu_gather cannot).  hugetlb of arm64 does
+ *    neither: the tables that it has found entries in stay.  See table_stays.c.
  *
  * 9. Order-0 folios pay nothing: no scan, no loop, and no second search of the
  *    table once its only entry is gone.  The last saves more than the two

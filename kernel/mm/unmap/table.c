@@ -114,12 +114,15 @@ void unmap_table_noticed(pte_t *table)
  * Page-table lock held on entry and return.
  *
  * Return: true if the table is empty; otherwise false, and the entry that was found is
- * watched from now on.
+ * watched from now on.  False of a table that stays.
  */
 bool unmap_table_look(pte_t *table)
 {
-	unsigned int i = table_any_used(table);
+	unsigned int i;
 
+	if (unmap_table_stays(table))
+		return false;
+	i = table_any_used(table);
 	if (i == PTRS_PER_PTE) {
 		unmap_table_noticed(table);
 		return true;
@@ -147,7 +150,7 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
 	unsigned int i;
 
-	if (mm != current->mm || !unmap_policy_eager())
+	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table))
 		return unmap_table_look(table);
 	i = unmap_table_next_used(table, watched, end);
 	if (i == end) {
@@ -199,7 +202,7 @@ static bool table_proven_empty(pte_t *table)
 static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
 			 bool mark)
 {
-	if (!table_proven_empty(table) || unmap_table_age(table) < age)
+	if (unmap_table_stays(table) || !table_proven_empty(table) || unmap_table_age(table) < age)
 		return false;
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);
@@ -466,7 +469,7 @@ bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
 		return false;
 	if (ptl != pml && !spin_trylock(pml))
 		return false;
-	batch->slot = unmap_grace_try_begin(mm);
+	batch->slot = unmap_table_stays(table) ? -1 : unmap_grace_try_begin(mm);
 	if (batch->slot >= 0)
 		table_unhook_flush(batch, pmd, table, addr, whole);
 	if (ptl != pml)

@@ -19,6 +19,7 @@
 
 #include <linux/bits.h>
 #include <linux/mm.h>
+#include <linux/page-flags.h>
 #include <linux/pgtable.h>
 #include <linux/sched.h>
 #include <linux/sysfs.h>
@@ -140,6 +141,15 @@ static inline unsigned long unmap_table_age(pte_t *table)
 	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
 
 	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
+}
+
+/*
+ * Law 8: whether a table must not be given back even if it is empty: see table_stays.c.  With the
+ * PMD lock held the answer lasts; without, the table may get the mark at any time.
+ */
+static inline bool unmap_table_stays(pte_t *table)
+{
+	return IS_ENABLED(CONFIG_UNMAP_TABLES_STAY) && PagePinned(virt_to_page(table));
 }
 
 unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end);

@@ -40,8 +40,14 @@ class Offer:
 
 
 def parts() -> list[str]:
-    """Return what is unpacked of a release's top directory."""
-    return sorted({"Makefile", "mm", *(hook.file.split("/")[0] for hook in hooks.load())})
+    """Return what is unpacked of a release's tree."""
+    return sorted({"Makefile", "mm", *(part_with(hook.file) for hook in hooks.load())})
+
+
+def part_with(path: str) -> str:
+    """Return the part of a tree that has a file: its top directory, but of arch/ only the file."""
+    top = path.split("/")[0]
+    return path if top == "arch" else top
 
 
 def complete(tree: Path) -> bool:

@@ -105,7 +105,7 @@ def unpack(tarball: Path, home: Path, kernel: str | None) -> Source:
 
 @contextlib.contextmanager
 def unpacked_tree(tarball: Path, parts: Sequence[str] = ()) -> Iterator[Path]:
-    """Unpack a tarball's tree, or parts of its top directory, in a temporary directory."""
+    """Unpack a tarball's tree, or the named parts of it, in a temporary directory."""
     ui.note(f"unpacking {tarball.name}")
     with scratch("unpack") as directory:
         argv = ["tar", "-x", "-f", str(tarball), "-C", str(directory), "--no-same-owner"]

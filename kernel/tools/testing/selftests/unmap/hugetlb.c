@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * arm64 maps a hugetlb page of 64 KiB by entries of an ordinary page table.  hugetlb uses them
+ * without looking whether the table is still there, so such a table stays (law 8).
+ *
+ * touched     after a hugetlb page was in a table, the table stays when it is empty
+ * untouched   a table beside hugetlb memory that was never touched is given back
+ * filled      hugetlb pages come and go, and keep their content, while another thread empties
+ *             the rest of the table: in each round with new tables
+ * protected   userfaultfd write-protects absent hugetlb memory while the table is given back:
+ *             the protection must not be lost
+ *
+ * The last two last RACE_SECONDS (5).  unmap.window makes the races wider.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "fault_util.h"
+#include "unmap_util.h"
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT	26
+#endif
+
+#define POOL		"/sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages"
+#define POOL_PAGES	8
+#define HUGE		(64 * KIB)
+#define HUGE_AT		(5 * HUGE)	/* in the table */
+#define HUGE_LOG2	16
+#define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
+#define SECONDS		5
+#define ROUND		2000	/* microseconds */
+#define WINDOW		300	/* microseconds */
+#define SEED		47
+
+FIXTURE(hugetlb) {
+	struct scene scene;	/* for apart() */
+	long long pool;
+};
+
+FIXTURE_VARIANT(hugetlb) {
+	bool on;
+};
+
+FIXTURE_VARIANT_ADD(hugetlb, on) { .on = true };
+FIXTURE_VARIANT_ADD(hugetlb, off) { .on = false };
+
+FIXTURE_SETUP(hugetlb)
+{
+	const char *missing = begin(4, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->pool = read_field(POOL, "");
+	if (self->pool < 0)
+		missing = "needs hugetlb pages of 64 KiB (arm64)";
+	else if (variant->on && !switch_has(UNMAP_TABLES))
+		missing = "this kernel gives no page tables back";
+	else if (!write_number(POOL, self->pool + POOL_PAGES))
+		missing = "cannot enlarge the pool of hugetlb pages";
+	if (missing) {
+		end();
+		SKIP(return, "%s", missing);
+	}
+}
+
+FIXTURE_TEARDOWN(hugetlb)
+{
+	table_window(0);
+	write_number(POOL, self->pool);
+	end();
+}
+
+/* One table: ordinary memory, and one hugetlb page in it. */
+struct shared {
+	char *mem, *huge;
+};
+
+static bool map_shared(struct shared *s)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	s->mem = map_aligned(PMD, PROT_READ | PROT_WRITE, flags, -1);
+	CHECK(s->mem != MAP_FAILED);
+	s->huge = mmap(s->mem + HUGE_AT, HUGE, PROT_READ | PROT_WRITE,
+		       flags | MAP_FIXED | MAP_HUGETLB | HUGE_LOG2 << MAP_HUGE_SHIFT, -1, 0);
+	CHECK(s->huge == s->mem + HUGE_AT);
+	return true;
+}
+
+static void unmap_shared(const struct shared *s)
+{
+	munmap(s->huge, HUGE);
+	munmap(s->mem, PMD);
+}
+
+/* A page comes to the ordinary memory, and goes. */
+static bool use_ordinary(char *mem, unsigned char byte)
+{
+	WRITE_ONCE(*mem, byte);
+	CHECK_EQ(byte, READ_ONCE(*mem));
+	CHECK(!madvise(mem, PAGE, MADV_DONTNEED));
+	return true;
+}
+
+static bool touched(struct scene *scene)
+{
+	struct shared s;
+	long long freed;
+
+	CHECK(map_shared(&s));
+	fill(s.huge, HUGE, SEED);
+	CHECK(!madvise(s.huge, HUGE, MADV_DONTNEED));
+	freed = unmap_stat("tables_freed");
+	CHECK(use_ordinary(s.mem, 1));
+	CHECK_EQ(freed, unmap_stat("tables_freed"));
+	CHECK_EQ(0, count_not_zero(s.huge, HUGE));
+	fill(s.huge, HUGE, SEED);
+	CHECK(use_ordinary(s.mem, 2));
+	CHECK_EQ(0, count_wrong(s.huge, HUGE, SEED));
+	unmap_shared(&s);
+	return true;
+}
+
+TEST_F_TIMEOUT(hugetlb, touched, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(touched, &self->scene));
+}
+
+static bool untouched(struct scene *scene)
+{
+	struct shared s;
+	long long freed;
+
+	CHECK(map_shared(&s));
+	freed = unmap_stat("tables_freed");
+	CHECK(use_ordinary(s.mem, 1));
+	if (switch_has(UNMAP_TABLES))
+		CHECK_EQ(freed + 1, unmap_stat("tables_freed"));
+	fill(s.huge, HUGE, SEED);
+	CHECK(use_ordinary(s.mem, 2));
+	CHECK_EQ(0, count_wrong(s.huge, HUGE, SEED));
+	unmap_shared(&s);
+	return true;
+}
+
+TEST_F_TIMEOUT(hugetlb, untouched, TIME_LIMIT)
+{
+	EXPECT_TRUE(apart(untouched, &self->scene));
+}
+
+/* A thread on another CPU that empties the ordinary memory of the table all the time. */
+struct emptier {
+	pthread_t thread;
+	char *mem;
+	bool stop, failed;
+};
+
+static void *empty(void *arg)
+{
+	struct emptier *e = arg;
+
+	use_cpu(1);
+	for (unsigned char byte = 1; !READ_ONCE(e->stop); byte++)
+		if (!use_ordinary(e->mem, byte))
+			e->failed = true;
+	return NULL;
+}
+
+/* What is done to the table meanwhile; @uffd watches the hugetlb page. */
+typedef bool meanwhile(const struct shared *s, int uffd, int round);
+
+static bool one_round(meanwhile *act, int round)
+{
+	struct emptier e = {};
+	struct shared s;
+	bool done;
+	int uffd;
+
+	CHECK(map_shared(&s));
+	uffd = uffd_open(s.huge, HUGE);
+	CHECK(uffd >= 0);
+	e.mem = s.mem;
+	CHECK(!pthread_create(&e.thread, NULL, empty, &e));
+	usleep(ROUND + round % 64 * 10);
+	done = act(&s, uffd, round);
+	WRITE_ONCE(e.stop, true);
+	pthread_join(e.thread, NULL);
+	CHECK(!e.failed);
+	close(uffd);
+	unmap_shared(&s);
+	return done;
+}
+
+static bool race(meanwhile *act)
+{
+	time_t end = time(NULL) + from_env("RACE_SECONDS", SECONDS);
+
+	table_window(WINDOW);
+	for (int round = 0; time(NULL) < end || round < 2; round++)
+		CHECK(one_round(act, round));
+	return true;
+}
+
+static bool fill_huge(const struct shared *s, int uffd, int round)
+{
+	for (int i = 0; i < 4; i++) {
+		fill(s->huge, HUGE, round + i);
+		CHECK_EQ(0, count_wrong(s->huge, HUGE, round + i));
+		CHECK(!madvise(s->huge, HUGE, MADV_DONTNEED));
+		CHECK_EQ(0, count_not_zero(s->huge, HUGE));
+	}
+	return true;
+}
+
+static bool filled(struct scene *scene)
+{
+	return race(fill_huge);
+}
+
+TEST_F_TIMEOUT(hugetlb, filled, TIME_LIMIT)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	EXPECT_TRUE(apart(filled, &self->scene));
+}
+
+static bool protect_huge(const struct shared *s, int uffd, int round)
+{
+	CHECK(uffd_protect(uffd, s->huge, HUGE, true));
+	CHECK(!try_write(s->huge, 1));
+	CHECK(uffd_protect(uffd, s->huge, HUGE, false));
+	CHECK(try_write(s->huge, 1));
+	return true;
+}
+
+static bool protected(struct scene *scene)
+{
+	return race(protect_huge);
+}
+
+TEST_F_TIMEOUT(hugetlb, protected, TIME_LIMIT)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	EXPECT_TRUE(apart(protected, &self->scene));
+}
+
+TEST_HARNESS_MAIN
