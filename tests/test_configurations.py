@@ -162,6 +162,10 @@ def test_what_is_compiled() -> None:
         "mm/memory.o",
         "mm/x.o",
     ]
+    arm = changed(HOOKS[0], file="arch/arm64/mm/hugetlbpage.c")
+    for on in ("n", "y"):
+        made = compile_warnings.targets(job, [arm], MAKEFILE, options | {"CONFIG_ARM64": on})
+        assert ("arch/arm64/mm/hugetlbpage.o" in made) is (on == "y")
     options |= {"CONFIG_UNMAP": "n", "CONFIG_USERFAULTFD": "y"}
     assert compile_warnings.targets(job, HOOKS, MAKEFILE, options) == [
         "mm/memory.o", "mm/userfaultfd.o", "mm/x.o",

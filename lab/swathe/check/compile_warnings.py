@@ -36,6 +36,8 @@ FUNCTION = re.compile(r"^(?P<path>[^\s:]+): (?:In function '(?P<name>\w+)'|At to
 NAMED = re.compile(r"'(?:[\w *]*[ *])?(\w+)|(\w+)\(\)")
 # kbuild resets LC_ALL, so the compiler would quote in the style of the user's locale.
 QUOTES = str.maketrans("‘’", "''")
+# The directory of an architecture is named like its option.
+ARCH = re.compile(r"arch/(\w+)/")
 CONDITION = re.compile(r"\$\((CONFIG_\w+)\)")
 
 
@@ -112,8 +114,10 @@ def configure(
 
 
 def configured(path: str, makefile: str, options: Mapping[str, str]) -> bool:
-    """Whether this configuration compiles a file of mm/; makefile is mm/Makefile."""
+    """Whether this configuration compiles a file; makefile has the text of its Makefile."""
     name = Path(path).with_suffix(".o").name
+    if (own := ARCH.match(path)) and options.get(f"CONFIG_{own[1].upper()}", "n") == "n":
+        return False
     for line in makefile.replace("\\\n", " ").splitlines():
         if name in line.partition("=")[2].split() and (found := CONDITION.search(line)):
             return options.get(found[1], "n") != "n"
@@ -123,7 +127,10 @@ def configured(path: str, makefile: str, options: Mapping[str, str]) -> bool:
 def targets(
     job: Compilation, hooks: Sequence[Hook], makefile: str, options: Mapping[str, str]
 ) -> list[str]:
-    """Return make's targets: the hooked files that this configuration compiles, and ours."""
+    """Return make's targets: the hooked files that this configuration compiles, and ours.
+
+    makefile: the text of the Makefiles of all hooked files.
+    """
     sources = [path for path in by_file(list(hooks)) if path.endswith(".c")]
     objects = [
         str(Path(path).with_suffix(".o"))
@@ -131,6 +138,13 @@ def targets(
     ]  # fmt: skip
     ours = [OWN_DIRECTORY] if options.get("CONFIG_UNMAP") == "y" else []
     return [*ours, *objects, *job.targets]
+
+
+def makefiles(tree: Path, hooks: Sequence[Hook]) -> str:
+    """Return the text of the Makefiles that the hooked files are built by."""
+    homes = {(tree / hook.file).parent for hook in hooks}
+    return "\n".join((home / "Makefile").read_text() for home in sorted(homes)
+                     if (home / "Makefile").is_file())  # fmt: skip
 
 
 def read(log: str, tree: Path, hooks: Sequence[Hook]) -> list[str]:
@@ -176,7 +190,7 @@ def compile_in(
     with locked(out.name):
         configure(job, make, tree, out, found, kernel)
         options = config.parse((out / ".config").read_text())
-        wanted = targets(job, hooks, (tree / "mm" / "Makefile").read_text(), options)
+        wanted = targets(job, hooks, makefiles(tree, hooks), options)
         return make_objects([*make, "W=1", *wanted], tree, out, hooks)
 
 

@@ -22,6 +22,8 @@ from swathe.kernel.version import Version
 PART = "unhooked"
 BUILD = "build"
 NOTHING = "nothing: "
+# The directory in arch/, where it is not named like the architecture.
+ARCH_DIRECTORIES = {"x86_64": "x86"}
 
 
 def run(kernel: build.KernelRequest, cpus: int) -> list[Test]:
@@ -43,6 +45,8 @@ def without(
 ) -> Finding:
     if hook.missed.startswith(NOTHING):
         return Finding(hook.name, "", 0, False, hook.missed)
+    if is_foreign(hook, kernel.arch):
+        return Finding(hook.name, "", 0, False, f"{NOTHING}{hook.file} is not compiled")
     ui.note(f"building without hook {hook.name}")
     try:
         built = build.build(replace(kernel, without=hook.name))
@@ -53,6 +57,12 @@ def without(
     work = broken.job(hook.missed, programs)
     name = broken.Kernel(built, hook.name, cpus)
     return broken.attempt(name, hook.missed, work, threading.Event())
+
+
+def is_foreign(hook: Hook, arch: str) -> bool:
+    """Whether the hook changes a file of another architecture."""
+    top, own, *_ = Path(hook.file).parts
+    return top == "arch" and own != ARCH_DIRECTORIES.get(arch, arch)
 
 
 def judge(finding: Finding) -> Test:

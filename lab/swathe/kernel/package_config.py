@@ -25,9 +25,7 @@ SHOWN = 12
 def fragment(options: Mapping[str, str], debug_info: bool) -> str:
     """Return what is changed in the configuration, as lines of a .config."""
     lines = ["CONFIG_UNMAP=y", f'CONFIG_LOCALVERSION="{LOCAL_VERSION}"',
-             "# CONFIG_LOCALVERSION_AUTO is not set"]  # fmt: skip
-    if start_config.gives_back_tables(options):
-        lines.append("CONFIG_UNMAP_TABLES=y")
+             "# CONFIG_LOCALVERSION_AUTO is not set", "CONFIG_UNMAP_TABLES=y"]  # fmt: skip
     lines += [f'{name}=""' for name in CERTIFICATES if options.get(name, "n") not in EMPTY]
     if is_set(options, "CONFIG_MODULE_SIG"):
         lines += ["CONFIG_MODULE_SIG_ALL=y", f'CONFIG_MODULE_SIG_KEY="{OWN_KEY}"']

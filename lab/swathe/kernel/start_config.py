@@ -41,10 +41,7 @@ LOSSES = {
     "CONFIG_MEMCG": "page tables that the policy pressure keeps are freed only when the whole "
     "machine is short of memory",
 }
-NO_TABLES = (
-    "without CONFIG_UNMAP_TABLES, empty page tables are not given back "
-    "(on arm64 that option needs a kernel without CONFIG_HUGETLB_PAGE)"
-)
+NO_TABLES = "without CONFIG_UNMAP_TABLES, empty page tables are not given back"
 
 
 @dataclass(frozen=True)
@@ -152,8 +149,3 @@ def losses(options: Mapping[str, str]) -> list[str]:
     if not is_set(options, "CONFIG_UNMAP_TABLES"):
         found.append(NO_TABLES)
     return found
-
-
-def gives_back_tables(options: Mapping[str, str]) -> bool:
-    """Whether CONFIG_UNMAP_TABLES can be set; see kernel/mm/unmap/Kconfig."""
-    return is_set(options, MARKS["x86_64"]) or not is_set(options, "CONFIG_HUGETLB_PAGE")
