@@ -134,6 +134,36 @@ static inline bool compat_device_in_rmap(softleaf_t entry)
 	return !UNMAP_ON_6_12 || softleaf_is_device_private(entry);
 }
 
+/*
+ * What arm64 defers of a flush is to wait for it: the invalidation is sent when the flush is
+ * recorded.  Linux 7.3 sends a range then, 6.12 a page for each call.
+ *
+ * Send what can be sent as a range for the pages from @start to @end, whose entries were like
+ * @pte.  Returns the first page that is still to be recorded, so that somebody waits: on arm64
+ * the last one.  A processor with range operations (FEAT_TLBIRANGE) gets that page in the
+ * range, too, because an even number of pages takes fewer operations than an odd one.  As for
+ * single pages, only entries of the last level are invalidated.
+ */
+#if UNMAP_ON_6_12 && defined(CONFIG_ARM64)
+static inline unsigned long compat_send_range(struct mm_struct *mm, pte_t pte,
+					      unsigned long start, unsigned long end)
+{
+	struct vm_area_struct vma = TLB_FLUSH_VMA(mm, 0);
+	unsigned long last = end - PAGE_SIZE;
+
+	if (start < last && pte_accessible(mm, pte))
+		__flush_tlb_range_nosync(&vma, start, system_supports_tlb_range() ? end : last,
+					 PAGE_SIZE, true, 3);
+	return last;
+}
+#else
+static inline unsigned long compat_send_range(struct mm_struct *mm, pte_t pte,
+					      unsigned long start, unsigned long end)
+{
+	return start;
+}
+#endif
+
 /* Record a deferred flush. */
 static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 				     unsigned long start, unsigned long end)
@@ -141,8 +171,9 @@ static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 #if UNMAP_ON_6_12
 	/*
 	 * x86 records the whole mm whatever the address, so one call is enough for a run;
-	 * others (arm64) flush the address, so every page needs a call.
+	 * others flush the address, so every page needs a call that was not sent in a range.
 	 */
+	start = compat_send_range(mm, pte, start, end);
 	do {
 		set_tlb_ubc_flush_pending(mm, pte, start);
 		start += PAGE_SIZE;
