@@ -49,7 +49,21 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 
 /*
  * Several entries at a time.  The page-table lock is held, so nobody changes the entries
- * meanwhile, except that x86 hardware sets accessed and dirty in present entries.
+ * meanwhile, except that hardware sets accessed and dirty in present entries (x86; arm64: the
+ * access flag, and it clears "read-only" where an entry may become dirty).
+ *
+ * On arm64:
+ *
+ * - All none: allowed.  Hardware updates only valid entries, each in one atomic access, so that
+ *   a none entry stays zero, whatever its neighbours are.
+ * - Compared: not done.  Entries of a contiguous block (contpte) have a bit that ptep_get()
+ *   hides, accessed and dirty of any of them count for all, and 52-bit addresses are not one
+ *   number.  Blocks are taken whole instead: pte_batch_hint().
+ * - Cleared by plain stores (UNMAP_PLAIN_CLEAR): not done.  Clearing is the break of
+ *   break-before-make, and a store of zero would do for an entry that stands alone, since
+ *   hardware cannot make a cleared entry valid again.  But a block must not be cleared in part:
+ *   its other entries are first made single ones, with a flush in between, which the generic
+ *   functions do.
  *
  * UNMAP_ARCH_FOURS - whether unmap_arch_differ() works.  Not on Xen PV: its entries hold
  *	machine frame numbers, which are not consecutive for consecutive pages.
@@ -115,10 +129,23 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 #else
 #define UNMAP_ARCH_FOURS	false
 
+#ifdef CONFIG_ARM64
+static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
+{
+	const pte_t *end = ptep + nr;
+	pteval_t bits = 0;
+
+	for (; ptep < end; ptep += 4)
+		bits |= READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
+			READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
+	return pte_none(__pte(bits));
+}
+#else
 static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
 {
 	return false;
 }
+#endif
 
 static __always_inline pte_t unmap_arch_differ(const pte_t *ptep, pte_t want, u64 step)
 {
