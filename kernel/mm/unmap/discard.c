@@ -264,7 +264,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	pte_t *table = unmap_table_of(start);
 	bool all, gather;
 
-	if (!d->tables || discard_goes_on(d))
+	if (!d->tables || discard_goes_on(d) || unmap_table_stays(table))
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
 	/* Once: the answer may change, and only an answer of true has all entries looked at. */

@@ -115,6 +115,9 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 	struct drop_seen seen = {};
 	struct vma_iterator vmi;
 
+	/* It would be filled again. */
+	if (unmap_table_stays(table))
+		return NULL;
 	vma_iter_init(&vmi, d->mm, base);
 	for_each_vma_range(vmi, vma, base + PMD_SIZE) {
 		if (!drop_vma_may(vma)) {
@@ -127,10 +130,8 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 		}
 		found = vma;
 	}
-	/* An empty table has its own ways to go.  One that stays would be filled again. */
-	if (!seen.used || unmap_table_stays(table))
-		return NULL;
-	return drop_has_strays(table, &seen) ? NULL : found;
+	/* An empty table has its own ways to go. */
+	return seen.used && !drop_has_strays(table, &seen) ? found : NULL;
 }
 
 /* An entry of the folio was accessed.  @last: the folio of the one before it, if that was, too. */

@@ -45,7 +45,8 @@ static bool reference_age(struct page_vma_mapped_walk *pvmw)
 /*
  * An entry that is not present was not used by this processor: only other MMUs can have used the
  * page.  Stock's functions take such an entry for one with an accessed bit; on arm64 that bit is
- * a part of the swap type, and clearing it makes another entry.
+ * a part of the swap type, and clearing it makes another entry.  (MGLRU would ask without a flush.
+ * These entries are of device memory and of pages that a device has for itself.)
  */
 static bool reference_age_nonpresent(struct page_vma_mapped_walk *pvmw)
 {

@@ -17,7 +17,9 @@
  * The mark is a page flag of the table, which Xen PV uses for page tables on x86.  The page
  * allocator clears it when the table is freed, by whomever.  mremap() moves it along with a whole
  * table, and a table that was deposited for a huge page has it when it comes back: such a
- * table stays although nothing of hugetlb is near it.
+ * table stays although nothing of hugetlb is near it.  So does one whose hugetlb memory was
+ * unmapped, while a neighbour keeps the table.  The mark must not be taken away then: munmap()
+ * takes the VMA out of the tree first, and until free_pgtables() an rmap walk may have an entry.
  */
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -29,38 +31,19 @@
 #include "table.h"
 
 /*
- * Mark the table in a PMD.  The PMD lock is taken and dropped.  Returns false if the table was
- * given back before it could be marked.
+ * Mark the table in a PMD, unless it was given back a moment ago.  The PMD lock is taken and
+ * dropped.  Returns false if the PMD holds something else than a table, which cannot be.
  */
 static bool table_mark_stays(struct mm_struct *mm, pmd_t *pmd)
 {
 	spinlock_t *pml = pmd_lock(mm, pmd);
-	pmd_t pmdval = pmdp_get(pmd);
-	bool there = !pmd_none(pmdval);
+	bool is_table = unmap_is_table(pmd), strange = !is_table && !pmd_none(pmdp_get(pmd));
 
-	VM_WARN_ON_ONCE(there && !unmap_pmdval_is_table(pmdval));
-	if (there)
-		SetPagePinned(pmd_page(pmdval));
+	VM_WARN_ON_ONCE(strange);
+	if (is_table)
+		SetPagePinned(pmd_page(pmdp_get(pmd)));
 	spin_unlock(pml);
-	return there;
-}
-
-/**
- * unmap_huge_pte_alloc - pte_alloc_huge(), of a table that stays
- * @mm: its mmap lock, the VMA's lock or the file's rmap lock is held
- * @pmd: holds a table or nothing; its lock is taken and dropped
- * @addr: an address that the table translates
- *
- * Return: the entry, which stays as long as a VMA is there; null if there is no memory.
- */
-pte_t *unmap_huge_pte_alloc(struct mm_struct *mm, pmd_t *pmd, unsigned long addr)
-{
-	do {
-		if (pte_alloc(mm, pmd))
-			return NULL;
-		unmap_window();		/* other tasks may give the table back */
-	} while (unlikely(!table_mark_stays(mm, pmd)));
-	return pte_offset_huge(pmd, addr);
+	return !strange;
 }
 
 /**
@@ -83,5 +66,28 @@ pte_t *unmap_huge_pte_offset(pmd_t *pmd, unsigned long addr)
 	if (unmap_pmdval_is_table(pmdval) && PagePinned(pmd_page(pmdval)))
 		ptep = pte_offset_huge(&pmdval, addr);
 	rcu_read_unlock();
+	return ptep;
+}
+
+/**
+ * unmap_huge_pte_alloc - pte_alloc_huge(), of a table that stays
+ * @mm: its mmap lock, the VMA's lock or the file's rmap lock is held
+ * @pmd: holds a table or nothing; its lock is taken and dropped
+ * @addr: an address that the table translates
+ *
+ * Return: the entry, which stays as long as a VMA is there; null if there is no memory.
+ */
+pte_t *unmap_huge_pte_alloc(struct mm_struct *mm, pmd_t *pmd, unsigned long addr)
+{
+	pte_t *ptep = unmap_huge_pte_offset(pmd, addr);
+
+	while (!ptep) {
+		if (pte_alloc(mm, pmd))
+			return NULL;
+		unmap_window();		/* other tasks may give the table back */
+		if (!table_mark_stays(mm, pmd))
+			return NULL;
+		ptep = unmap_huge_pte_offset(pmd, addr);
+	}
 	return ptep;
 }

@@ -94,7 +94,10 @@ static void sweep_batch(struct sweep *s)
 	sweep_spare_busy(s);
 }
 
-/* Reads the watched entry without a lock, only to decide whether to take the locks. */
+/*
+ * Reads the watched entry without a lock, only to decide whether to take the locks.  A table that
+ * stays leaves the record: it would be found in it again and again.
+ */
 static bool sweep_looks_empty(pmd_t *pmd, unsigned long addr)
 {
 	pte_t *table = pte_offset_map(pmd, addr & PMD_MASK);
@@ -102,7 +105,8 @@ static bool sweep_looks_empty(pmd_t *pmd, unsigned long addr)
 
 	if (!table)
 		return false;
-	empty = pte_none(ptep_get_lockless(table + unmap_table_watched(table)));
+	empty = !unmap_table_stays(table) &&
+		pte_none(ptep_get_lockless(table + unmap_table_watched(table)));
 	pte_unmap(table);
 	return empty;
 }
