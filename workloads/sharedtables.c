@@ -5,6 +5,7 @@
  * shmem: 32 processes map 256 MiB of shared memory (--full: 64 map 1 GiB) and touch all pages,
  *        half of them by reading, half by writing.  Then half of each kind sleep, and the others
  *        are users: each reads a page of each 2 MiB some twenty times a second.
+ * shmem-64K: the same with folios of 64 KiB.
  * file:  the same with 64 MiB of a file on XFS (--full: 1 GiB); what was written is on the disk.
  *
  * Then memory.high of their control group falls to what the group uses less three quarters of
@@ -37,6 +38,7 @@
 #define IDLE_TEXT	"200"
 #define NAP_US		50000
 #define PATH		"/mnt/sharedtables"
+#define SHMEM_FOLIOS	"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/shmem_enabled"
 
 /* Shared by all processes. */
 struct process {
@@ -95,13 +97,21 @@ static void read_all(struct process *self, char *mem)
 	check_contents(mem, len);
 }
 
+/* Aligned to tables, so that folios of any size fit. */
+static char *map_all(void)
+{
+	char *mem = map_anon(len);
+
+	if (mmap(mem, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != mem)
+		fail("cannot map the file");
+	return mem;
+}
+
 static void __noreturn run_process(unsigned int i)
 {
 	struct process *self = &processes[i];
-	char *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *mem = map_all();
 
-	if (mem == MAP_FAILED)
-		fail("cannot map the file");
 	touch(mem, writes(i));
 	child_prepared();
 	while (!sleeps(i) && !*(volatile bool *)&self->stop)
@@ -176,7 +186,7 @@ static void make_shmem(void)
 	fd = memfd_create("sharedtables", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, len))
 		fail("cannot make shared memory");
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mem = map_all();
 	stamp_pages(mem, len, 0);
 	munmap(mem, len);
 }
@@ -214,16 +224,18 @@ static void usual_size(const struct request *req, bool file)
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv, "sharedtables CASE [--full]");
-	bool file = !strcmp(req.name, "file");
+	bool file = !strcmp(req.name, "file"), large = !strcmp(req.name, "shmem-64K");
 	struct sums before, after;
 	unsigned long there;
 	u64 instructions;
 
-	if (!file && strcmp(req.name, "shmem"))
-		fail("unknown case %s: expected shmem or file", req.name);
+	if (!file && !large && strcmp(req.name, "shmem"))
+		fail("unknown case %s: expected shmem, shmem-64K or file", req.name);
 	usual_size(&req, file);
 	if (path_exists(IDLE_PATH))
 		write_text(IDLE_PATH, IDLE_TEXT);
+	if (path_exists(SHMEM_FOLIOS))
+		write_text(SHMEM_FOLIOS, large ? "always" : "never");
 	settle();
 	enter_cgroup();
 	write_text(CGROUP "/memory.swap.max", "0");

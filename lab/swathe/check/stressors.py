@@ -63,8 +63,10 @@ disturb() { # SEED
 	n=$1
 	while :; do
 		n=$(((n * 1103515245 + 12345) % 2147483648))
-		bits=$((n / 65536 % 8))
-		[ @FLIP@ = 0 ] || echo $((bits % 4 + bits / 4 * 8)) >$REAL/enabled
+		bits=$((n / 65536 % 16))
+		[ @FLIP@ = 0 ] || echo $((bits % 4 + bits / 4 % 2 * 8 + bits / 8 * 16)) >$REAL/enabled
+		echo $((n / 1048576 % 2 * 100)) >$REAL/drop_idle_ms
+		echo 0 >$REAL/drop_share
 		case $((n / 524288 % 2)) in 0) echo eager ;; *) echo pressure ;; esac >$REAL/tables_policy
 		n=$(((n * 1103515245 + 12345) % 2147483648))
 		case $((n / 65536 % 6)) in

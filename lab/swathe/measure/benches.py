@@ -153,7 +153,7 @@ BENCHES = (
         "sharedtables",
         "memory.high falls below what processes use that map the same memory, or file: "
         "page tables of those that sleep, and of those that go on",
-        ("shmem", "file"),
+        ("shmem", "shmem-64K", "file"),
         "mapping and touching the memory, waking up and reading all of it afterwards",
         full_memory="14G",
         seconds=20,
