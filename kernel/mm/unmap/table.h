@@ -279,6 +279,11 @@ static inline pte_t *unmap_table_of(pte_t *ptep)
 	return ptep;
 }
 
+static inline bool unmap_table_stays(pte_t *table)
+{
+	return false;
+}
+
 static inline void unmap_table_noticed(pte_t *table)
 {
 }
