@@ -48,15 +48,20 @@ void unmap_table_was_used(pmd_t *pmd)
 		unmap_table_stamp(drop_table_in(pmd), 0);
 }
 
-/* PMD lock held. */
+/*
+ * PMD lock held.  An empty table keeps the time at which it was seen empty: it has its own ways to
+ * go, which wait for a moment after that.
+ */
 static bool drop_look_again(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd,
 			    unsigned long addr)
 {
 	pte_t *table = drop_table_in(pmd);
 	unsigned long age = unmap_table_age(table);
+	bool young;
 
-	bool young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE;
-
+	if (unmap_table_next_used(table, 0, PTRS_PER_PTE) == PTRS_PER_PTE)
+		return false;
+	young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE;
 	if (!young && age < d->age)
 		return false;
 	/* Of one that is old, too: if it has to stay, it is judged again as late. */
