@@ -226,7 +226,7 @@ TEST_F_TIMEOUT(ahead_list, listed_hot, TIME_LIMIT)
 {
 	if (variant->kind != ANON || variant->kib != 4)
 		SKIP(return, "large folios all have a hot page; of files the cache says which");
-	check_hot(_metadata, &self->scene, 0, list_hot);
+	check_hot(_metadata, &self->scene, 0, list_hot_anew);
 	check_hot(_metadata, &self->scene, 7, list_hot);
 }
 

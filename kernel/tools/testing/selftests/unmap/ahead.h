@@ -111,9 +111,9 @@ bool refuse_redirtied(struct scene *scene);
 #define HOT		(PAGES / EVERY_HOT)
 /*
  * Notes how often a hot page was evicted.  Some cold ones must be, and hot ones among them must
- * have been refused.
+ * have been refused.  @make: makes the memory anew for each round; or NULL.
  */
-bool hot_rounds(struct scene *scene);
+bool hot_rounds(struct scene *scene, ahead_job make);
 bool hot_stays(struct scene *scene);
 bool aged_stays(struct scene *scene);
 
@@ -121,6 +121,7 @@ bool aged_stays(struct scene *scene);
 bool list_all(struct scene *scene);
 bool list_shared(struct scene *scene);
 bool list_hot(struct scene *scene);
+bool list_hot_anew(struct scene *scene);
 
 /* ahead_race.c */
 void race_seed(unsigned long seed);

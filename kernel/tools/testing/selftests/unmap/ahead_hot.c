@@ -56,13 +56,21 @@ static long one_round(const struct scene *s)
 	return lost;
 }
 
-bool hot_rounds(struct scene *s)
+static bool remade(struct scene *s, ahead_job make)
+{
+	munmap(s->mem, LEN);
+	return make(s);
+}
+
+bool hot_rounds(struct scene *s, ahead_job make)
 {
 	long lost = 0;
 
 	ahead_count_from();
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; i < ROUNDS; i++) {
+		CHECK(!i || !make || remade(s, make));
 		lost += one_round(s);
+	}
 	ahead_count_to();
 	outcome->note = lost;
 	CHECK(count_pages(s->mem, LEN, PM_PRESENT) < PAGES - 64);
@@ -75,7 +83,7 @@ bool hot_rounds(struct scene *s)
 bool hot_stays(struct scene *s)
 {
 	CHECK(ahead_make(s));
-	CHECK(hot_rounds(s));
+	CHECK(hot_rounds(s, NULL));
 	if (ahead_takes(s->kind))
 		CHECK(outcome->taken > HOT / 2);
 	return true;
