@@ -15,7 +15,7 @@ from swathe.check import debian13
 from swathe.cli import test as command
 from swathe.guest import debian_root
 from swathe.guest.debian_root import DebianRoot
-from swathe.kernel import apt
+from swathe.kernel import apt, hooks, version
 
 Fake = Callable[[str, str], Path]
 MIRROR = "http://mirror.example/debian/ bookworm\n"
@@ -166,6 +166,17 @@ def test_the_nested_failures_are_told(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(DebianRoot, "run", lambda *_: process.Done(1, said))
     with pytest.raises(CheckFailed, match=r"^failed: lab: a \(b\); see .*debian13\.log$"):
         debian13.test(DebianRoot(home))
+
+
+def test_files_outside_mm_are_copied_too(tmp_path: Path) -> None:
+    linux, copy = tmp_path / "linux", tmp_path / "copy"
+    files = {hook.file for hook in hooks.fitting(hooks.load(), version.Version(6, 12, 117))}
+    for path in files | {"Makefile", "mm/Kconfig", "mm/Makefile"}:
+        (linux / path).parent.mkdir(parents=True, exist_ok=True)
+        (linux / path).write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n")
+    debian13.copy_what_hooks_read(linux, copy)
+    assert (copy / "arch/arm64/mm/hugetlbpage.c").is_file()
+    assert {path for path in files if not (copy / path).is_file()} == set()
 
 
 @pytest.mark.skipif(

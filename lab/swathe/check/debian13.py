@@ -81,8 +81,7 @@ def apply_hooks(machine: DebianRoot) -> None:
     machine.must(["tar", "-x", "-f", str(TARBALL), "-C", str(LINUX.parent)])
     applied = machine.inside(LINUX)
     with scratch("pristine") as pristine:
-        shutil.copytree(applied / "mm", pristine / "mm")
-        shutil.copy(applied / "Makefile", pristine)
+        copy_what_hooks_read(applied, pristine)
         machine.must(["./swathe", "apply", str(LINUX)], CLONE)
         wanted = tree.plan(pristine, version.of_tree(pristine)).all
     odd = [path for path, data in wanted.items() if (applied / path).read_bytes() != data]
@@ -91,6 +90,14 @@ def apply_hooks(machine: DebianRoot) -> None:
             f"spatch {hooks.spatch_version()} here and the one of Debian 13 differ in {odd[0]}"
         )
     ui.note(f"Debian 13: Linux {version.of_tree(applied)}")
+
+
+def copy_what_hooks_read(linux: Path, copy: Path) -> None:
+    """Copy what applying Swathe reads of a kernel tree."""
+    fitting = hooks.fitting(hooks.load(), version.of_tree(linux))
+    for path in {"Makefile", "mm/Kconfig", "mm/Makefile", *(hook.file for hook in fitting)}:
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(linux / path, copy / path)
 
 
 def compile_mm(machine: DebianRoot) -> None:
