@@ -240,6 +240,13 @@ def test_each_cpu_may_keep_swap_slots() -> None:
     assert not problems(text, cpus=8)
 
 
+def test_half_of_memx_drops_tables() -> None:
+    commands = [stressors.memx(seed, 60, 2) for seed in range(6)]
+    assert ["--drop" in command for command in commands] == [False] * 3 + [True] * 3
+    assert [command[command.index("--rare") + 1] for command in commands] == ["1", "8", "64"] * 2
+    assert {tuple(command[-2:]) for command in commands} == {("--minutes", "1.00")}
+
+
 def test_memx_is_read_as_a_test() -> None:
     text = DONE.replace(
         "stress-ng: metrc:", "TAP version 13\n1..1\nnot ok 1 memx: 55 operations\n#"

@@ -129,10 +129,11 @@ def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:
 
 
 def memx(seed: int, seconds: int, cpus: int) -> list[str]:
-    """Return memx's command; the seed chooses how rare slow operations are."""
+    """Return memx's command; the seed chooses how rare slow operations are, and --drop."""
     rare, minutes = RARE[seed % len(RARE)], f"{seconds / 60:.2f}"
+    drop = ["--drop"] if seed // len(RARE) % 2 else []
     return [
-        "memx", "--seed", str(seed), "--rare", str(rare), "--procs", str(max(2, cpus)),
+        "memx", "--seed", str(seed), "--rare", str(rare), "--procs", str(max(2, cpus)), *drop,
         "--minutes", minutes,
     ]  # fmt: skip
 

@@ -4,12 +4,13 @@
  *
  *	memx [--seed S] [--procs P] [--threads T] [--ops N] [--minutes M]
  *	memx --rare N		choose slow operations N times less often: more run in a second
+ *	memx --drop		more full page tables that reclaim drops, and more reclaim
  *	memx --seed S --proc P --from N [--to M]	one process again, from operation N on
  *	memx --spoil N		change a byte after operation N: this must fail
  *
- * The seed, its number and --rare determine each operation, so any part of a sequence can be
- * run by itself.  After a mismatch the sequence is shrunk: memx leaves out its beginning, and
- * then every other operation that is not needed to fail.  Threads and the kernel's own work
+ * The seed, its number, --rare and --drop determine each operation, so any part of a sequence
+ * can be run by itself.  After a mismatch the sequence is shrunk: memx leaves out its beginning,
+ * and then every other operation that is not needed to fail.  Threads and the kernel's own work
  * run at the same time, so a failure may not happen again; memx reports that.
  */
 #define _GNU_SOURCE
@@ -90,8 +91,8 @@ static bool run_one(void)
 static __noreturn void usage(void)
 {
 	fprintf(stderr,
-		"memx [--seed S] [--rare N] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
-		"memx --seed S [--rare N] --proc P --from N [--to M] [--threads T] [--trace]\n");
+		"memx [--seed S] [--rare N] [--drop] [--procs P] [--threads T] [--ops N] [--minutes M]\n"
+		"memx --seed S [--rare N] [--drop] --proc P --from N [--to M] [--threads T] [--trace]\n");
 	exit(2);
 }
 
@@ -117,6 +118,8 @@ static bool take_option(int c, const char *text)
 		options.rare = number;
 	else if (c == 'v')
 		options.trace = true;
+	else if (c == 'd')
+		options.drop = true;
 	else if (c == 'm')
 		options.minutes = atof(text);
 	else
@@ -132,7 +135,7 @@ static void parse_options(int argc, char **argv)
 		{ "seed", 1, 0, 's' }, { "procs", 1, 0, 'p' }, { "threads", 1, 0, 't' },
 		{ "ops", 1, 0, 'e' }, { "to", 1, 0, 'e' }, { "from", 1, 0, 'f' },
 		{ "minutes", 1, 0, 'm' }, { "proc", 1, 0, 'o' }, { "trace", 0, 0, 'v' },
-		{ "spoil", 1, 0, 'x' }, { "rare", 1, 0, 'r' }, { }
+		{ "spoil", 1, 0, 'x' }, { "rare", 1, 0, 'r' }, { "drop", 0, 0, 'd' }, { }
 	};
 	int c;
 
@@ -161,7 +164,11 @@ int main(int argc, char **argv)
 	write_text("/sys/kernel/mm/ksm/run", "1");
 	folio_size_set(64);
 	cgroup_enter();
+	if (options.drop)
+		drop_begin();
 	good = options.only_proc >= 0 ? run_one() : run_all();
+	if (options.drop)
+		drop_end();
 	folio_size_restore();
 	cgroup_leave();
 	if (good && kmsg >= 0 && kmsg_has_bug(kmsg)) {

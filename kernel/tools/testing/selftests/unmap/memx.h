@@ -13,6 +13,7 @@
  * memx_content.c	operations that change what pages hold
  * memx_neutral.c	operations that must change nothing: reclaim, migration, pins
  * memx_tracking.c	soft-dirty and userfaultfd write-protection
+ * memx_drop.c		full page tables for reclaim to drop
  *
  * Each process has a world.  No other process uses its objects (files, shared memory),
  * except a forked child, which inherits the world and its model.  While the child lives,
@@ -108,7 +109,7 @@ struct operation {
 };
 
 extern struct operation map_operations[], content_operations[], neutral_operations[],
-	tracking_operations[];
+	tracking_operations[], drop_operations[];
 
 /* Random numbers, determined by the seed and the operation's number. */
 __u32 pick(__u32 below);
@@ -171,9 +172,10 @@ void check_marks_of(struct range range);
 void model_share(void);
 void model_fork(void);				/* in the child */
 
-/* memx_map.c: map new anonymous memory, or shared memory, writable. */
+/* memx_map.c: map new anonymous memory, or shared memory, writable; an object, in a whole table. */
 void map_fresh(struct range range);
 void map_shmem(struct range range);
+void map_table(struct range range);
 
 /* memx_content.c */
 void write_all(struct range range);

@@ -7,6 +7,10 @@
 #include "memx.h"
 #include "unmap_util.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22
+#endif
+
 static const int protections[] = {
 	PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE,
 	PROT_READ, PROT_NONE,
@@ -95,6 +99,17 @@ void map_shmem(struct range range)
 {
 	map_part(range, PROT_READ | PROT_WRITE, true, pick(2),
 		 pick((OBJECT_PAGES - range.nr) / 16) * 16);
+}
+
+void map_table(struct range range)
+{
+	int prot = chance(2) ? PROT_READ : PROT_READ | PROT_WRITE, object = pick(NR_OBJECTS);
+
+	range.first &= ~511U;
+	range.nr = 512;
+	map_part(range, prot, chance(2), object, pick(OBJECT_PAGES - range.nr + 1));
+	/* Fails beyond the object's end. */
+	madvise(address(range.first), range.nr * PAGE, MADV_POPULATE_READ);
 }
 
 static void map_shared(struct range range)

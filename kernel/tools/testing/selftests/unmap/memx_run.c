@@ -25,6 +25,7 @@
 
 struct world world;
 static struct verdict *mine;
+static pthread_t presser;
 static bool stop;
 
 /* Random numbers: splitmix64. */
@@ -220,6 +221,8 @@ static void make_world(int proc)
 	world.pages = allocate(ARENA_PAGES * sizeof(struct page_model));
 	world.uffd = -1;
 	make_objects();
+	if (options.drop)
+		have_many_tables();
 	catch_faults();
 }
 
@@ -266,6 +269,8 @@ void collect_kinds(void)
 	add_kinds(neutral_operations);
 	add_kinds(tracking_operations);
 	add_kinds(fork_operations);
+	if (options.drop)
+		add_kinds(drop_operations);
 }
 
 static __u64 now(void)
@@ -397,12 +402,17 @@ static void free_and_exit(struct range range)
 	check_log();
 }
 
+bool memx_stops(void)
+{
+	return READ_ONCE(stop);
+}
+
 static void *disturbing(void *seed)
 {
 	unsigned int state = (uintptr_t)seed;
 	struct timespec pause = { .tv_nsec = 2000000L * options.rare };
 
-	while (!READ_ONCE(stop)) {
+	while (!memx_stops()) {
 		disturb(&state);
 		nanosleep(&pause, NULL);
 	}
@@ -411,6 +421,8 @@ static void *disturbing(void *seed)
 
 static void start_threads(pthread_t *threads)
 {
+	if (options.drop)
+		pthread_create(&presser, NULL, keep_pressing, (void *)(uintptr_t)world.seed);
 	for (int i = 0; i < options.threads; i++)
 		pthread_create(&threads[i], NULL, disturbing,
 			       (void *)(uintptr_t)(world.seed + i));
@@ -421,6 +433,8 @@ static void stop_threads(pthread_t *threads)
 	WRITE_ONCE(stop, true);
 	for (int i = 0; i < options.threads; i++)
 		pthread_join(threads[i], NULL);
+	if (options.drop)
+		pthread_join(presser, NULL);
 }
 
 /* Change a byte behind the model's back: memx must notice. */

@@ -24,7 +24,7 @@ struct options {
 	int procs, only_proc, threads;
 	__u32 rare;		/* choose costly operations this many times less often */
 	double minutes;
-	bool trace;
+	bool trace, drop;
 };
 
 extern struct options options;
@@ -36,6 +36,15 @@ pid_t start_worker(int proc, __u64 from, __u64 to, time_t end);
 /* Once, before the first worker starts. */
 void collect_kinds(void);
 void tell_kinds(void);
+
+/* Should the threads of this process end? */
+bool memx_stops(void);
+
+/* memx_drop.c: settings; in each process: tables, and a thread that reclaims. */
+void drop_begin(void);
+void drop_end(void);
+void have_many_tables(void);
+void *keep_pressing(void *seed);
 
 /* A process failed before operation @to: find out which operations make it fail. */
 void shrink(int proc, __u64 from, __u64 to);

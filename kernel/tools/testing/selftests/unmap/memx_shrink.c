@@ -98,8 +98,8 @@ void shrink(int proc, __u64 from, __u64 to)
 		return;
 	}
 	leave_out_beginning(&trials);
-	printf("# again: memx --seed %llu --rare %u --proc %d --threads %d --from %llu --to %llu\n",
-	       (unsigned long long)options.seed, options.rare, proc, options.threads,
+	printf("# again: memx --seed %llu --rare %u%s --proc %d --threads %d --from %llu --to %llu\n",
+	       (unsigned long long)options.seed, options.rare, options.drop ? " --drop" : "", proc, options.threads,
 	       (unsigned long long)trials.from, (unsigned long long)to);
 	leave_out_pieces(&trials);
 	tell_shrunk(&trials);
