@@ -18,10 +18,11 @@
  * whole file look recently used.  Those of a process that runs say what it used before it left
  * the table alone for a while, and go to the folios, as when memory is unmapped.
  *
- * The flush comes before the references of the pages are dropped.  Meanwhile each entry says
- * which page it has mapped, as a migration entry does; a fault that finds it waits for the lock.
- * So one flush serves all pages of the table, and no memory is needed, of which there is none in
- * reclaim.  (The walk caches are flushed when the table is unhooked.)
+ * The flush comes before the references of the pages are dropped.  Meanwhile migration entries
+ * stand in for what was cleared; a fault that finds one waits for the lock.  The first one of a
+ * run says which page it has mapped.  So one flush serves all pages of the table, and no memory
+ * is needed, of which there is none in reclaim.  (The walk caches are flushed when the table is
+ * unhooked.)
  */
 #include <linux/dax.h>
 #include <linux/hugetlb.h>
@@ -36,6 +37,7 @@
 #include "discard.h"
 #include "drop.h"
 #include "internal.h"
+#include "run.h"
 
 /**
  * drop_vma_may - may page tables go that map nothing but this VMA's file?
@@ -52,16 +54,63 @@ bool drop_vma_may(const struct vm_area_struct *vma)
 	       !vma_soft_dirty_enabled((struct vm_area_struct *)vma);
 }
 
-/* Whether an entry that is not none maps a page of the page cache, and nothing else. */
-static bool drop_entry_may(const struct drop *d, struct vm_area_struct *vma,
-			   unsigned long addr, pte_t pte)
+/* Returns the page that an entry maps; null if the entry has to stay, whatever its page is. */
+static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vma,
+				 unsigned long addr, pte_t pte)
 {
-	struct page *page;
-
 	if (!pte_present(pte) || pte_uffd(pte) || (!d->written && pte_dirty(pte)))
-		return false;
-	page = discard_normal_page(vma, addr, pte);
-	return page && !folio_test_anon(page_folio(page));
+		return NULL;
+	return discard_normal_page(vma, addr, pte);
+}
+
+/*
+ * How many entries from @ptep on, at most @max, map consecutive pages of a large folio, and
+ * differ in accessed and dirty bits only.  @pte and @page: the first one.
+ */
+static noinline unsigned int drop_run_length(struct folio *folio, struct page *page,
+					     pte_t *ptep, pte_t pte, unsigned int max)
+{
+	struct unmap_op op __uninitialized;
+
+	op.folio = folio;
+	op.run.ptep = ptep;
+	op.run.pte = pte;
+	op.run.page = page;
+	return unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
+						  folio_page_idx(folio, page)));
+}
+
+/* The same of entries that may go like the first one. */
+static noinline unsigned int drop_judge_run(const struct drop *d, struct folio *folio,
+					    struct page *page, pte_t *ptep, pte_t pte,
+					    unsigned int max)
+{
+	unsigned int nr = drop_run_length(folio, page, ptep, pte, max), i = 1;
+
+	if (d->written)
+		return nr;
+	while (i < nr && !pte_dirty(ptep_get(ptep + i)))
+		i++;
+	return i;
+}
+
+/*
+ * Judge an entry that is not none, and those that continue its run, at most @max in all.  Returns
+ * how many may go; 0 if the entry has to stay.
+ */
+static unsigned int drop_judge_entry(const struct drop *d, struct vm_area_struct *vma,
+				     unsigned long addr, pte_t *ptep, pte_t pte,
+				     unsigned int max)
+{
+	struct page *page = drop_page_of(d, vma, addr, pte);
+	struct folio *folio;
+
+	if (!page)
+		return 0;
+	folio = page_folio(page);
+	if (folio_test_anon(folio))
+		return 0;
+	return folio_test_large(folio) ? drop_judge_run(d, folio, page, ptep, pte, max) : 1;
 }
 
 /* What was seen of a table: entries that are not none, and entries that VMAs account for. */
@@ -80,15 +129,17 @@ static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte
 	seen->covered += end - i;
 	while (i < end) {
 		pte_t pte = ptep_get(table + i);
+		unsigned int nr;
 
 		if (pte_none(pte)) {
 			i = unmap_table_next_used(table, i + 1, end);
 			continue;
 		}
-		if (!drop_entry_may(d, vma, base + i * PAGE_SIZE, pte))
+		nr = drop_judge_entry(d, vma, base + i * PAGE_SIZE, table + i, pte, end - i);
+		if (!nr)
 			return false;
-		seen->used++;
-		i++;
+		seen->used += nr;
+		i += nr;
 	}
 	return true;
 }
@@ -142,23 +193,62 @@ static void drop_note_young(const struct drop *d, struct folio *folio, const str
 		folio_mark_accessed(folio);
 }
 
-/*
- * Law 15: clear an entry, and leave in its place which page it has mapped.  Returns the folio if
- * it was accessed.
- */
-static struct folio *drop_clear_entry(const struct drop *d, unsigned long addr, pte_t *ptep,
-				      const struct folio *last)
+/* In place of the first entry of a run, and of the others: so a new run begins with each first. */
+static __always_inline pte_t drop_first_stand_in(unsigned long pfn)
 {
-	pte_t pte = ptep_get_and_clear(d->mm, addr, ptep);
-	struct folio *folio = page_folio(pte_page(pte));
+	return swp_entry_to_pte(make_writable_migration_entry(pfn));
+}
+
+static __always_inline pte_t drop_next_stand_in(unsigned long pfn)
+{
+	return swp_entry_to_pte(make_readable_migration_entry(pfn));
+}
+
+/* Clear entries, and leave in their place which pages they have mapped, from @pfn on. */
+static __always_inline pte_t drop_clear_one(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
+					    unsigned long pfn)
+{
+	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
+
+	set_pte(ptep, drop_first_stand_in(pfn));
+	return pte;
+}
+
+static noinline pte_t drop_clear_many(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
+				      unsigned long pfn, unsigned int nr)
+{
+	pte_t pte = unmap_arch_clear(mm, addr, ptep, nr, 0), next = drop_next_stand_in(pfn);
+	unsigned int i;
+
+	set_pte(ptep, drop_first_stand_in(pfn));
+	for (i = 1; i < nr; i++)
+		set_pte(ptep + i, next);
+	return pte;
+}
+
+/*
+ * Law 15: clear the run that begins with @pte, at most @max entries.  @last: the folio of the one
+ * before it, if that was accessed; updated.  Returns the length of the run.
+ */
+static unsigned int drop_clear_run(const struct drop *d, unsigned long addr, pte_t *ptep,
+				   pte_t pte, unsigned int max, struct folio **last)
+{
+	unsigned long pfn = pte_pfn(pte);
+	struct page *page = pfn_to_page(pfn);
+	struct folio *folio = page_folio(page);
+	unsigned int nr = 1;
 
 	VM_WARN_ON_ONCE(!pte_present(pte) || folio_test_anon(folio));
+	if (folio_test_large(folio))
+		nr = drop_run_length(folio, page, ptep, pte, max);
+	pte = nr == 1 ? drop_clear_one(d->mm, addr, ptep, pfn) :
+			drop_clear_many(d->mm, addr, ptep, pfn, nr);
 	if (pte_dirty(pte))
 		folio_mark_dirty(folio);
 	if (pte_young(pte))
-		drop_note_young(d, folio, last);
-	set_pte(ptep, swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte))));
-	return pte_young(pte) ? folio : NULL;
+		drop_note_young(d, folio, *last);
+	*last = pte_young(pte) ? folio : NULL;
+	return nr;
 }
 
 static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
@@ -167,56 +257,61 @@ static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
 	unsigned int i = 0;
 
 	while (i < PTRS_PER_PTE) {
-		if (pte_none(ptep_get(table + i))) {
+		pte_t pte = ptep_get(table + i);
+
+		if (pte_none(pte))
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
-			continue;
-		}
-		last = drop_clear_entry(d, base + i * PAGE_SIZE, table + i, last);
-		i++;
+		else
+			i += drop_clear_run(d, base + i * PAGE_SIZE, table + i, pte,
+					    PTRS_PER_PTE - i, &last);
 	}
 }
 
-/* softleaf_to_page() wants the page to be locked, as pages that migrate are. */
-static __always_inline struct page *drop_page_at(pte_t *ptep)
+/* Clear the stand-ins of a run, the first of which is cleared already.  Returns its length. */
+static unsigned int drop_clear_stand_ins(struct mm_struct *mm, pte_t *ptep, unsigned long addr,
+					 unsigned long pfn, unsigned int max)
 {
-	return pfn_to_page(softleaf_to_pfn(softleaf_from_pte(ptep_get(ptep))));
-}
-
-/* How many entries from @ptep on, at most @max, have mapped this folio from @page on. */
-static unsigned int drop_run_length(pte_t *ptep, struct folio *folio, struct page *page,
-				    unsigned int max)
-{
+	pte_t next = drop_next_stand_in(pfn);
 	unsigned int nr = 1;
 
-	if (!folio_test_large(folio))
-		return 1;
-	max = min_t(unsigned long, max, folio_nr_pages(folio) - folio_page_idx(folio, page));
-	while (nr < max && !pte_none(ptep_get(ptep + nr)) && drop_page_at(ptep + nr) == page + nr)
-		nr++;
+	for (; nr < max && pte_same(ptep_get(ptep + nr), next); nr++)
+		pte_clear(mm, addr + nr * PAGE_SIZE, ptep + nr);
 	return nr;
 }
 
-static void drop_rmap(struct rmap_debt *debt, struct folio *folio, struct page *page,
-		      unsigned int nr, struct vm_area_struct *vma)
+/*
+ * Release what a run of a large folio has mapped, from @page on, whose stand-in is cleared
+ * already, but for the references.  Returns its length.
+ */
+static noinline unsigned int drop_release_large(struct vm_area_struct *vma,
+						struct rmap_debt *debt, struct folio *folio,
+						struct page *page, pte_t *ptep,
+						unsigned long addr, unsigned int max)
 {
-	int gone = folio_test_large(folio) ? discard_rmap_large(folio, page, nr, vma) :
-					     atomic_add_negative(-1, &folio->_mapcount);
+	unsigned int nr = drop_clear_stand_ins(vma->vm_mm, ptep, addr, page_to_pfn(page), max);
+	int gone = discard_rmap_large(folio, page, nr, vma);
 
 	if (gone)
 		discard_owe(debt, folio, NR_FILE_MAPPED, gone);
+	return nr;
 }
 
-/* Release what entries from @ptep on have mapped, at most @max.  Returns how many it took. */
-static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_debt *debt,
+/*
+ * Release what a run has mapped, for whose first entry @pte stands in.  Returns its length.
+ * softleaf_to_page() would want the pages to be locked, as pages that migrate are.
+ */
+static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_debt *debt, pte_t pte,
 				     pte_t *ptep, unsigned long addr, unsigned int max, int *rss)
 {
-	struct page *page = drop_page_at(ptep);
+	struct page *page = pfn_to_page(softleaf_to_pfn(softleaf_from_pte(pte)));
 	struct folio *folio = page_folio(page);
-	unsigned int nr = drop_run_length(ptep, folio, page, max), i;
+	unsigned int nr = 1;
 
-	for (i = 0; i < nr; i++)
-		pte_clear(vma->vm_mm, addr + i * PAGE_SIZE, ptep + i);
-	drop_rmap(debt, folio, page, nr, vma);
+	pte_clear(vma->vm_mm, addr, ptep);
+	if (folio_test_large(folio))
+		nr = drop_release_large(vma, debt, folio, page, ptep, addr, max);
+	else if (atomic_add_negative(-1, &folio->_mapcount))
+		discard_owe(debt, folio, NR_FILE_MAPPED, 1);
 	rss[mm_counter_file(folio)] -= nr;
 	folio_put_refs(folio, nr);
 	return nr;
@@ -231,11 +326,13 @@ static void drop_release(struct drop *d, pte_t *table, unsigned long base)
 	unsigned int i = 0, nr, entries = 0;
 
 	while (i < PTRS_PER_PTE) {
-		if (pte_none(ptep_get(table + i))) {
+		pte_t pte = ptep_get(table + i);
+
+		if (pte_none(pte)) {
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
 			continue;
 		}
-		nr = drop_release_run(vma, &debt, table + i, base + i * PAGE_SIZE,
+		nr = drop_release_run(vma, &debt, pte, table + i, base + i * PAGE_SIZE,
 				      PTRS_PER_PTE - i, rss);
 		entries += nr;
 		i += nr;

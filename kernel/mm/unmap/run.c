@@ -151,6 +151,21 @@ static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
 }
 
 /**
+ * unmap_run_length_within - count the entries of a run of file pages
+ * @op: its @run starts at a present entry; no other field is read
+ * @limit: does not reach beyond the table, nor beyond the folio
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: the length, at least 1.  All entries map consecutive pages, and agree in everything
+ * but accessed and dirty bits.
+ */
+unsigned int unmap_run_length_within(const struct unmap_op *op, unsigned int limit)
+{
+	return min(limit, run_count_alike(op, limit, false));
+}
+
+/**
  * unmap_run_length - count the entries of a run
  * @op: its folio is large, and its @run starts at a present entry
  *
@@ -167,7 +182,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
 
 	if (swap)
 		return min(limit, run_count_alike(op, limit, true));
-	return min(limit, run_count_alike(op, limit, false));
+	return unmap_run_length_within(op, limit);
 }
 
 /**

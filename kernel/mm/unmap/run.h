@@ -18,6 +18,7 @@
 #include "internal.h"
 
 unsigned int unmap_run_length(struct unmap_op *op);
+unsigned int unmap_run_length_within(const struct unmap_op *op, unsigned int limit);
 void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason);
 void unmap_run_leave_markers(struct vm_area_struct *vma,
 			     const struct pte_run *run);
