@@ -2,10 +2,11 @@
 @@
 expression folio;
 @@
-drop_entry_may(...)
+drop_judge_entry(...)
 {
   <...
-- !folio_test_anon(folio)
-+ (!folio_test_anon(folio) || unmap_mutated(DROP_COPIED))
+- if (folio_test_anon(folio))
++ if (folio_test_anon(folio) && !unmap_mutated(DROP_COPIED))
+	return 0;
   ...>
 }

@@ -2,7 +2,7 @@
 @@
 expression pte, folio;
 @@
-drop_clear_entry(...)
+drop_clear_run(...)
 {
   <...
 - if (pte_dirty(pte))

@@ -9,6 +9,7 @@
  * flushed	a thread that was just reading through a table that went sees what changes then
  * private	tables of a private mapping go where nothing was copied
  * parts	tables go that serve two VMAs of files, or a part of one
+ * twice	so do tables that map a page twice, in neighbouring entries
  * huge		a fault where a table went gets no huge page (law 11)
  * busy		those of a process that runs stay
  * old		if a process runs, tables go that it does not use
@@ -212,6 +213,29 @@ static bool mend(char *mem)
 TEST_F_TIMEOUT(drop, parts, TIME_LIMIT)
 {
 	START(.prepare = cut, .wake = mend);
+	EXPECT_GONE(COPIES);
+}
+
+/* In the first table, the first page is mapped by the first two entries. */
+static bool map_twice(char *mem)
+{
+	/* Of length 0: maps the same again. */
+	CHECK(mremap(mem, 0, 15 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, mem + PAGE) == mem + PAGE);
+	for (long i = 0; i < 15; i++)
+		READ_ONCE(mem[(i + 1) * PAGE]);
+	return true;
+}
+
+static bool map_once(char *mem)
+{
+	CHECK(!count_wrong(mem + PAGE, 15 * PAGE, SEED));
+	return mremap(mem + LEN + PAGE, 0, 15 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		      mem + PAGE) == mem + PAGE;
+}
+
+TEST_F_TIMEOUT(drop, twice, TIME_LIMIT)
+{
+	START(.prepare = map_twice, .wake = map_once);
 	EXPECT_GONE(COPIES);
 }
 
