@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How an empty PTE table is freed beside all who look at tables, with and without locks.
+ * How an empty PTE table is freed, and a full one is dropped, beside all who look at tables,
+ * with and without locks.
  *
  * There are two PMD entries ("slots"), each with room for a table of two entries, three tables
  * of memory, two CPUs whose hardware fills its caches when it likes, and two actors, given as
@@ -23,15 +24,21 @@
  *   NO_FLUSH		nobody flushes what the CPUs know about a table
  *   LATE_FLUSH		free drops the PMD lock before the flush
  *   NO_SCAN		free trusts the emptiness that it noticed under an earlier lock
- *   NO_MMAP_LOCK	free does without the mmap lock where it came by the rmap lock
+ *   NO_MMAP_LOCK	free does without the mmap lock where it came by the rmap lock; so does drop
  *   SECOND_LOOK	the same, but mremap looks at both PMDs again under the PTE locks
- *   MMAP_WAIT		free waits for the mmap lock with the PMD lock held
+ *   MMAP_WAIT		free waits for the mmap lock with the PMD lock held, drop within a fault
  *   NO_CLEARED		free takes empty tables by the rmap lock in which it has cleared nothing
  *   LATE_PMD_LOCK	collapse of files takes the PMD lock when it has cleared the entries (stock)
  *   NO_PMD_REREAD	GUP-fast re-reads the entry, but not the PMD
  *   WRONG_ORDER	free takes the PTE lock first when it came by madvise
  *   PMD_WAIT		the same, and it waits for the PMD lock where it should try for it
  *   DROPPED_PASS	a pass that has dropped the PTE lock halfway is taken for a look at everything
+ *   NO_ENTRY_REREAD	GUP-fast re-reads the PMD, but not the entry
+ *   JUDGED_BEFORE	drop clears what it has judged under an earlier hold of the PTE lock
+ *   NO_STRAYS		drop judges the entries of those VMAs only that are there
+ *   RELEASE_FIRST	drop releases the pages, and flushes then
+ *   DROPPED_LOCK	drop does without the PTE lock while it flushes
+ *   UNHOOK_FIRST	drop unhooks the table before it releases the pages
  */
 
 #ifdef SECOND_LOOK
@@ -55,8 +62,17 @@
 #define WAITING 2	/* for the end of a grace period */
 #define DEPOSITED 3	/* kept for the day when the huge page is split */
 
+/*
+ * What an entry holds: nothing; a page of the page cache, which a minor fault can have back; a
+ * page that nothing else leads to; or drop's note of which page was there, as a migration entry.
+ */
+#define CACHE 1
+#define COPY 2
+#define STAND_IN 3
+#define present(value) ((value) == CACHE || (value) == COPY)
+
 byte pmd[2];
-bit entry[8];		/* by at(table, index) */
+byte entry[8];		/* by at(table, index) */
 byte kind[4];		/* by table; 0 is no table */
 bit pte_lock[4];
 bit pmd_lock;
@@ -76,6 +92,10 @@ byte vma_readers[2];
 bit vma_writer[2];
 byte rmap_readers[2];
 bit rmap_writer[2];
+/* By VMA: munmap() has taken it from all who find VMAs by address, or from the rmap, too. */
+byte left[2];
+#define DETACHED 1
+#define UNLINKED 2
 #define vma_of(slot, index) (shared -> (index) : (slot))
 
 /* RCU, or interrupts being off: who is inside, and for whom a table's grace period waits. */
@@ -92,6 +112,7 @@ byte tlb[2];
 bit want[4];		/* by address: an entry was set and not cleared since */
 byte pins[4];		/* by address: who holds a reference to its page by GUP-fast */
 bit gone[4];		/* by address: its page was freed */
+bit mapped[4];		/* by address: its page counts as mapped */
 byte faults;		/* how many are not done */
 byte done;
 
@@ -102,6 +123,22 @@ inline touch(table)
 {
 	assert(kind[table] != UNUSED)
 }
+
+/* Under a table's lock nobody finds a stand-in, and what is present counts as mapped. */
+inline see(slot, index, table)
+{
+	assert(entry[at(table, index)] != STAND_IN);
+	assert(!entry[at(table, index)] || mapped[at(slot, index)])
+}
+
+/* Whoever looks for what maps a page finds it: or truncation takes it for a bug. */
+inline find(slot, index, table)
+{
+	see(slot, index, table);
+	assert(entry[at(table, index)] || !mapped[at(slot, index)])
+}
+
+#define nothing_mapped(slot) (!mapped[at(slot, 0)] && !mapped[at(slot, 1)])
 
 /* To free is to give up all knowledge of it: a CPU that has it cached may read it any time. */
 inline free_table(table)
@@ -172,6 +209,12 @@ inline write_lock(readers, writer)
 	d_step { !writer && readers == 0 -> writer = 1 }
 }
 
+/* A VMA's lock, under the mmap lock, unless what is looked for was taken away. */
+inline write_lock_found(vma, away)
+{
+	d_step { !(away) && !vma_writer[vma] && vma_readers[vma] == 0 -> vma_writer[vma] = 1 }
+}
+
 /* pte_offset_map() */
 inline map(slot, table)
 {
@@ -225,7 +268,8 @@ proctype hardware(byte cpu)
 end:	do
 	:: hardware_of(cpu)
 	:: d_step {
-		tlb[cpu] == NONE && walk[cpu] != NONE && entry[at(walk[cpu], watched_index)] ->
+		tlb[cpu] == NONE && walk[cpu] != NONE &&
+		present(entry[at(walk[cpu], watched_index)]) ->
 		tlb[cpu] = walk[cpu];
 		assert(coherent)
 	   }
@@ -263,6 +307,25 @@ inline flush_page(slot, index)
 		tlb[1] = NONE
 	:: else
 	fi
+}
+
+/* The translations of a slot; what is known of its table stays. */
+inline flush_entries(slot)
+{
+	if
+	:: slot == watched_slot && FLUSHES ->
+		tlb[0] = NONE;
+		tlb[1] = NONE
+	:: else
+	fi
+}
+
+/* A page is released when no CPU translates to it.  Who has a reference keeps it. */
+inline release(slot, index)
+{
+	assert(slot != watched_slot || index != watched_index || (tlb[0] == NONE && tlb[1] == NONE));
+	mapped[at(slot, index)] = 0;
+	gone[at(slot, index)] = !pins[at(slot, index)]
 }
 
 /* --- The actors --------------------------------------------------------------------------- */
@@ -308,20 +371,69 @@ inline lose(lost)
 }
 
 /*
+ * pte_offset_map_lock(); no table: it is gone, or was never there.  By then nothing counts as
+ * mapped through it.
+ */
+inline begin_pass(slot, table)
+{
+	d_step {
+		inside = inside | ME;
+		table = pmd[slot];
+		assert(table != NONE || nothing_mapped(slot))
+	}
+	if
+	:: !is_table(table) -> unmap(); table = NONE
+	:: else ->
+		d_step {
+			!pte_lock[table] ->
+			touch(table);
+			if
+			:: pmd[slot] != table ->
+				assert(pmd[slot] != NONE || nothing_mapped(slot));
+				leave_rcu();
+				table = NONE
+			:: else -> pte_lock[table] = 1
+			fi
+		}
+	fi
+}
+
+inline end_pass(table)
+{
+	touch(table);
+	pte_lock[table] = 0;
+	leave_rcu();
+	table = NONE
+}
+
+/* lock_vma_under_rcu(), which finds no VMA that munmap() has detached */
+inline lock_vma(vma, found)
+{
+	d_step {
+		!vma_writer[vma] ->
+		found = !left[vma];
+		vma_readers[vma] = vma_readers[vma] + found
+	}
+}
+
+/*
  * handle_pte_fault() and do_anonymous_page(): it makes sure of a table, prepares a page, and maps
- * and locks the table then.  If that is gone it makes another.
+ * and locks the table then.  If that is gone it makes another.  If it has found a stand-in it
+ * waits for the lock, and begins again: migration_entry_wait().  What it has read without the
+ * lock, if not that, it may have read at any time before.  It sets a copy, also over a page of the
+ * page cache.
  */
 proctype do_fault()
 {
-	bit slot, index, vma;
+	bit slot, index, vma, found;
 	byte table, lost;
 
 	atomic { choose(slot); choose(index); vma = vma_of(slot, index); faults++ }
-	read_lock(vma_readers[vma], vma_writer[vma]);
+	lock_vma(vma, found);
 again:	if
-	:: pmd[slot] == HUGE -> goto out
-	:: pmd[slot] == NONE -> install(slot, table)
-	:: is_table(pmd[slot])
+	:: !found || pmd[slot] == HUGE -> goto out
+	:: found && pmd[slot] == NONE -> install(slot, table)
+	:: found && is_table(pmd[slot])
 	fi;
 	map(slot, table);
 	if
@@ -329,29 +441,40 @@ again:	if
 	:: table == NONE -> d_step { leave_rcu(); lose(lost) } goto again
 	:: is_table(table)
 	fi;
-	d_step {
+	if
+	:: d_step { entry[at(table, index)] == STAND_IN -> touch(table); leave_rcu() }
+		begin_pass(slot, table);
+		if
+		:: table == NONE
+		:: else -> d_step { find(slot, index, table); end_pass(table) }
+		fi
+	:: d_step {
 		!pte_lock[table] ->
 		touch(table);
 		if
 		:: moved(slot, table) -> leave_rcu(); lose(lost); table = NONE
 		:: else -> pte_lock[table] = 1
 		fi
-	}
+	   }
+	fi;
 	if
 	:: table == NONE -> goto again
 	:: else
 	fi;
 	d_step {
 		touch(table);
-		entry[at(table, index)] = 1;
+		see(slot, index, table);
+		entry[at(table, index)] = COPY;
+		mapped[at(slot, index)] = 1;
 		want[at(slot, index)] = 1;
 		gone[at(slot, index)] = 0;
 		pte_lock[table] = 0;
 		leave_rcu()
 	}
 out:	atomic {
-		vma_readers[vma]--;
+		vma_readers[vma] = vma_readers[vma] - found;
 		faults--;
+		found = 0;
 		slot = 0;
 		index = 0;
 		vma = 0;
@@ -373,38 +496,14 @@ inline clear(slot, index, vma, table, cleared)
 	d_step {
 		if
 		:: vma_of(slot, index) == vma ->
+			find(slot, index, table);
 			cleared = cleared || entry[at(table, index)];
-			entry[at(table, index)] = 0;
+			entry[at(table, index)] = NONE;
+			mapped[at(slot, index)] = 0;
 			want[at(slot, index)] = 0
 		:: else
 		fi
 	}
-}
-
-/* pte_offset_map_lock(); no table: it is gone, or was never there. */
-inline begin_pass(slot, table)
-{
-	map(slot, table);
-	if
-	:: !is_table(table) -> unmap(); table = NONE
-	:: else ->
-		d_step {
-			!pte_lock[table] ->
-			touch(table);
-			if
-			:: pmd[slot] != table -> leave_rcu(); table = NONE
-			:: else -> pte_lock[table] = 1
-			fi
-		}
-	fi
-}
-
-inline end_pass(table)
-{
-	touch(table);
-	pte_lock[table] = 0;
-	leave_rcu();
-	table = NONE
 }
 
 /*
@@ -531,6 +630,9 @@ inline unlock_both(by_rmap)
 	}
 }
 
+/* Whether munmap() has taken the VMA from those who come by the mmap lock, or by the rmap. */
+#define out_of_reach(vma, by_rmap) (left[vma] == UNLINKED || (left[vma] && !(by_rmap)))
+
 /*
  * mm/unmap/table.c.  Both slots are one batch with one flush.  Whoever comes from madvise, or
  * sweeps what was written down, holds the mmap lock.  Truncation and hole punches hold the rmap
@@ -548,7 +650,9 @@ again:	if
 	:: else -> read_lock(mmap_readers, mmap_writer)
 	fi;
 	if
-	:: both || vma == 0 -> zap(0, vma, by_rmap, dead[0], was_empty[0], !both)
+	:: out_of_reach(vma, by_rmap) -> goto out
+	:: !out_of_reach(vma, by_rmap) && (both || vma == 0) ->
+		zap(0, vma, by_rmap, dead[0], was_empty[0], !both)
 	:: else
 	fi;
 	if
@@ -644,6 +748,12 @@ out:	atomic {
 #define same_pmd(slot, table) (pmd[slot] == table)
 #endif
 
+#ifdef NO_ENTRY_REREAD
+#define same_entry(table, index) true
+#else
+#define same_entry(table, index) present(entry[at(table, index)])
+#endif
+
 /* gup_fast_pte_range(): interrupts are off until it has the reference or gives up. */
 proctype do_gup()
 {
@@ -658,7 +768,7 @@ proctype do_gup()
 	fi;
 	touch(table);
 	if
-	:: !entry[at(table, index)] -> goto out
+	:: !present(entry[at(table, index)]) -> goto out
 	:: else
 	fi;
 	pins[at(slot, index)] = pins[at(slot, index)] | ME;
@@ -668,7 +778,7 @@ proctype do_gup()
 	fi;
 	touch(table);
 	if
-	:: !entry[at(table, index)] -> goto put
+	:: !same_entry(table, index) -> goto put
 	:: else
 	fi;
 	unmap();
@@ -685,33 +795,36 @@ out:	atomic { leave_rcu(); slot = 0; index = 0; table = 0; done++ }
 proctype do_evict()
 {
 	bit slot, index, vma;
-	byte table;
+	byte table, was;
 
 	atomic { choose(slot); choose(index); vma = vma_of(slot, index) }
 	read_lock(rmap_readers[vma], rmap_writer[vma]);
-	map(slot, table);
+	if
+	:: left[vma] == UNLINKED -> goto out
+	:: d_step { left[vma] != UNLINKED -> inside = inside | ME; table = pmd[slot] }
+	fi;
 	if
 	:: !is_table(table) -> unmap(); goto out
 	:: else
 	fi;
 	touch(table);
 	if
-	:: !entry[at(table, index)] -> unmap(); goto out
+	:: !present(entry[at(table, index)]) -> unmap(); goto out
 	:: else
 	fi;
-	lock_table(table);
+	d_step { !pte_lock[table] -> touch(table); pte_lock[table] = 1; see(slot, index, table) }
 	if
 	:: !entry[at(table, index)] -> unmap_unlock(table); goto out
 	:: else
 	fi;
 	assert(pmd[slot] == table);
-	entry[at(table, index)] = 0;
+	d_step { was = entry[at(table, index)]; entry[at(table, index)] = NONE }
 	if
 	:: pins[at(slot, index)] ->
-		entry[at(table, index)] = 1;
+		entry[at(table, index)] = was;
 		unmap_unlock(table);
 		goto out
-	:: else -> want[at(slot, index)] = 0
+	:: else -> d_step { mapped[at(slot, index)] = 0; want[at(slot, index)] = 0; was = 0 }
 	fi;
 	/* At once, or deferred. */
 	if
@@ -725,15 +838,17 @@ proctype do_evict()
 		:: else
 		fi
 	}
-out:	atomic { rmap_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; done++ }
+out:	atomic { rmap_readers[vma]--; slot = 0; index = 0; vma = 0; table = 0; was = 0; done++ }
 }
 
 /* __collapse_huge_page_copy(): the page is copied, and freed. */
 inline copy_page(slot, index, table)
 {
 	d_step {
-		gone[at(slot, index)] = entry[at(table, index)];
-		entry[at(table, index)] = 0
+		find(slot, index, table);
+		gone[at(slot, index)] = (entry[at(table, index)] != NONE);
+		mapped[at(slot, index)] = 0;
+		entry[at(table, index)] = NONE
 	}
 }
 
@@ -752,7 +867,7 @@ proctype do_collapse()
 	fi;
 	write_lock(mmap_readers, mmap_writer);
 	if
-	:: !is_table(pmd[slot]) -> mmap_writer = 0; goto out
+	:: left[slot] || !is_table(pmd[slot]) -> mmap_writer = 0; goto out
 	:: else
 	fi;
 	write_lock(vma_readers[slot], vma_writer[slot]);
@@ -790,6 +905,16 @@ unlock:	atomic { rmap_writer[slot] = 0; vma_writer[slot] = 0; mmap_writer = 0 }
 out:	atomic { slot = 0; table = 0; done++ }
 }
 
+inline clear_one(slot, index, table)
+{
+	d_step {
+		see(slot, index, table);
+		entry[at(table, index)] = NONE;
+		mapped[at(slot, index)] = 0;
+		want[at(slot, index)] = 0
+	}
+}
+
 /*
  * collapse_pte_mapped_thp(), of a slot that is one VMA's: the huge page is in the page cache, and
  * every entry maps a part of it, or nothing.  It holds the mmap lock for reading only, so that the
@@ -806,9 +931,9 @@ proctype do_collapse_file()
 	fi;
 	read_lock(mmap_readers, mmap_writer);
 	if
-	:: pmd[slot] == HUGE -> goto unlock
-	:: pmd[slot] == NONE -> goto huge
-	:: is_table(pmd[slot])
+	:: left[slot] || pmd[slot] == HUGE -> goto unlock
+	:: !left[slot] && pmd[slot] == NONE -> goto huge
+	:: !left[slot] && is_table(pmd[slot])
 	fi;
 #ifndef LATE_PMD_LOCK
 	lock(pmd_lock);
@@ -824,8 +949,8 @@ proctype do_collapse_file()
 	:: else
 	fi;
 	lock_table(table);
-	d_step { entry[at(table, 0)] = 0; want[at(slot, 0)] = 0 }
-	d_step { entry[at(table, 1)] = 0; want[at(slot, 1)] = 0 }
+	clear_one(slot, 0, table);
+	clear_one(slot, 1, table);
 #ifdef LATE_PMD_LOCK
 	unlock_table(table);
 	lock(pmd_lock);
@@ -862,7 +987,10 @@ proctype do_fork()
 
 	atomic { choose(slot); choose(index); choose(child); vma = vma_of(slot, index) }
 	write_lock(mmap_readers, mmap_writer);
-	write_lock(vma_readers[vma], vma_writer[vma]);
+	if
+	:: left[vma] -> goto out
+	:: write_lock_found(vma, left[vma])
+	fi;
 	if
 	:: child && pmd[slot] == NONE -> install(slot, table)
 	:: else
@@ -879,13 +1007,22 @@ proctype do_fork()
 		assert(pmd[slot] == table);
 		d_step {
 			touch(table);
-			entry[at(table, index)] = 1;
+			see(slot, index, table);
+			if
+			:: !entry[at(table, index)] -> entry[at(table, index)] = CACHE
+			:: else
+			fi;
+			mapped[at(slot, index)] = 1;
 			want[at(slot, index)] = 1;
 			gone[at(slot, index)] = 0
 		}
 	:: else ->
 		/* What the child gets is what there is. */
-		d_step { touch(table); assert(entry[at(table, index)] == want[at(slot, index)]) }
+		d_step {
+			touch(table);
+			find(slot, index, table);
+			assert((entry[at(table, index)] != NONE) == want[at(slot, index)])
+		}
 	fi;
 	unmap_unlock(table);
 out:	atomic {
@@ -914,11 +1051,14 @@ out:	atomic {
 proctype do_mremap()
 {
 	bit from, index, vma;
-	byte table, target;
+	byte table, target, was;
 
 	atomic { choose(index); vma = vma_of(0, index) }
 	write_lock(mmap_readers, mmap_writer);
-	write_lock(vma_readers[vma], vma_writer[vma]);
+	if
+	:: left[vma] || (!shared && left[1]) -> goto out
+	:: write_lock_found(vma, left[vma] || (!shared && left[1]))
+	fi;
 	if
 	:: !shared -> write_lock(vma_readers[1], vma_writer[1])
 	:: else
@@ -956,9 +1096,18 @@ again:	if
 #endif
 	if
 	:: entry[at(table, index)] && !entry[at(target, index)] ->
-		d_step { entry[at(table, index)] = 0; want[at(from, index)] = 0 }
 		d_step {
-			entry[at(target, index)] = 1;
+			see(from, index, table);
+			was = entry[at(table, index)];
+			entry[at(table, index)] = NONE;
+			mapped[at(from, index)] = 0;
+			want[at(from, index)] = 0
+		}
+		d_step {
+			see(1 - from, index, target);
+			entry[at(target, index)] = was;
+			was = 0;
+			mapped[at(1 - from, index)] = 1;
 			want[at(1 - from, index)] = 1;
 			gone[at(1 - from, index)] = 0
 		}
@@ -987,6 +1136,262 @@ out:	atomic {
 	}
 }
 
+#ifdef NO_STRAYS
+#define stray_may_go true
+#else
+#define stray_may_go false
+#endif
+#ifdef UNHOOK_FIRST
+#define LEFT_THERE NONE
+#else
+#define LEFT_THERE STAND_IN
+#endif
+
+/*
+ * Which VMA faults do not fill from the page cache: none, or the second one that shares tables.
+ * Only drop_judge() wants to know.
+ */
+#define fills(vma) (!(special && (vma) == 1))
+#define vma_may(vma) (left[vma] || fills(vma))
+#define had_back(slot, index, table) \
+	(entry[at(table, index)] == CACHE && fills(vma_of(slot, index)))
+#define entry_may(slot, index, table) \
+	(!entry[at(table, index)] || \
+	 (left[vma_of(slot, index)] -> stray_may_go : had_back(slot, index, table)))
+
+/* Law 15.  An empty table has its own ways to go. */
+#define may_drop(slot, table) \
+	(!empty(table) && vma_may(vma_of(slot, 0)) && vma_may(vma_of(slot, 1)) && \
+	 entry_may(slot, 0, table) && entry_may(slot, 1, table))
+
+/* drop_clear_entry(): what goes, a fault can have back. */
+inline drop_clear(slot, index, table)
+{
+	d_step {
+		if
+		:: entry[at(table, index)] ->
+			see(slot, index, table);
+			assert(had_back(slot, index, table));
+			entry[at(table, index)] = LEFT_THERE;
+			want[at(slot, index)] = 0
+		:: else
+		fi
+	}
+}
+
+/* drop_release_run(): what drop has cleared, nobody wants there any more. */
+inline drop_release(slot, index, table)
+{
+	d_step {
+		if
+		:: mapped[at(slot, index)] && !want[at(slot, index)] ->
+			entry[at(table, index)] = NONE;
+			release(slot, index)
+		:: else
+		fi
+	}
+}
+
+inline drop_flush_and_release(slot, table)
+{
+#ifndef RELEASE_FIRST
+	flush_entries(slot);
+#endif
+	drop_release(slot, 0, table);
+	drop_release(slot, 1, table);
+#ifdef RELEASE_FIRST
+	flush_entries(slot);
+#endif
+}
+
+/*
+ * unmap_table_give_back(), if the PMD lock is free and there is room for a table that waits for
+ * its grace period; or unmap_batch_free().
+ */
+inline give_back(slot, table)
+{
+	if
+	:: d_step {
+		!pmd_lock ->
+		assert(pmd[slot] == table && empty(table));
+		pmd_lock = 1;
+		pmd[slot] = NONE
+	   }
+	:: d_step { end_pass(table) }
+	fi;
+	if
+	:: table == NONE ->
+		lock(pmd_lock);
+		unhook(slot, table);
+		flush_slot(table != NONE && slot == watched_slot);
+		pmd_lock = 0
+	:: else ->
+		flush_slot(slot == watched_slot);
+		pmd_lock = 0;
+		unmap_unlock(table)
+	fi
+}
+
+#define no_vma(slot) (left[vma_of(slot, 0)] && left[vma_of(slot, 1)])
+#ifdef NO_MMAP_LOCK
+#define LOCKS_MMAP false
+#else
+#define LOCKS_MMAP true
+#endif
+#ifdef MMAP_WAIT
+#define gives_up false
+#else
+#define gives_up mmap_writer
+#endif
+
+/*
+ * mm/unmap/drop_table.c: a full table, of which nobody knows more than the page cache does.
+ * Everything up to the release is one hold of the PTE lock.  It comes to the table by a VMA.  The
+ * mmap lock is only tried for, because those who need memory may hold other locks: those within a
+ * fault, the VMA's.
+ */
+proctype do_drop()
+{
+	bit slot, special, within;
+	byte table;
+
+	atomic {
+		choose(slot);
+		if
+		:: shared -> special = 1
+		:: !shared -> within = 1
+		:: true
+		fi
+	}
+	if
+	:: within -> lock_vma(slot, within)
+	:: else
+	fi;
+	if
+	:: (LOCKS_MMAP && gives_up) || no_vma(slot) -> goto out
+	:: d_step {
+		!(LOCKS_MMAP && mmap_writer) && !no_vma(slot) ->
+		mmap_readers = mmap_readers + LOCKS_MMAP
+	   }
+	fi;
+	begin_pass(slot, table);
+	if
+	:: table == NONE -> goto unlock
+	:: else
+	fi;
+	if
+	:: !may_drop(slot, table) -> d_step { end_pass(table) } goto unlock
+	:: else
+	fi;
+#ifdef JUDGED_BEFORE
+	d_step { end_pass(table) }
+	begin_pass(slot, table);
+	if
+	:: table == NONE -> goto unlock
+	:: else
+	fi;
+#endif
+	drop_clear(slot, 0, table);
+	drop_clear(slot, 1, table);
+#ifdef DROPPED_LOCK
+	unlock_table(table);
+	flush_entries(slot);
+	lock_table(table);
+#endif
+#ifdef UNHOOK_FIRST
+	give_back(slot, table);
+	drop_flush_and_release(slot, table);
+#else
+	drop_flush_and_release(slot, table);
+	give_back(slot, table);
+#endif
+	if
+	:: table -> call_rcu(table)
+	:: else
+	fi;
+unlock:	mmap_readers = mmap_readers - LOCKS_MMAP;
+out:	atomic {
+		vma_readers[slot] = vma_readers[slot] - within;
+		slot = 0;
+		special = 0;
+		within = 0;
+		table = 0;
+		done++
+	}
+}
+
+/*
+ * munmap(): the VMA is taken away with the mmap lock held for writing; what it maps is unmapped
+ * with that lock held for reading, and tables that no VMA needs are freed without any other lock
+ * (free_pgtables()).  Other empty tables stay here: they go as in do_free().
+ */
+proctype do_munmap()
+{
+	bit slot, vma, cleared;
+	byte table;
+
+	atomic { choose(vma) }
+	write_lock(mmap_readers, mmap_writer);
+	if
+	:: left[vma] -> mmap_writer = 0; goto out
+	:: write_lock_found(vma, left[vma])
+	fi;
+	d_step {
+		left[vma] = DETACHED;
+		vma_writer[vma] = 0;
+		mmap_writer = 0;
+		mmap_readers++;
+		slot = (shared -> 0 : vma)
+	}
+next_table:
+	begin_pass(slot, table);
+	if
+	:: table == NONE
+	:: else ->
+		clear(slot, 0, vma, table, cleared);
+		clear(slot, 1, vma, table, cleared);
+		d_step { end_pass(table); cleared = 0 }
+	fi;
+	if
+	:: shared && slot == 0 -> slot = 1; goto next_table
+	:: else
+	fi;
+	/* unlink_file_vma() and unlink_anon_vmas(): the lock is taken, and dropped */
+	d_step { !rmap_writer[vma] && rmap_readers[vma] == 0 -> left[vma] = UNLINKED }
+	slot = (shared -> 0 : vma);
+next_slot:
+	if
+	:: d_step {
+		is_table(pmd[slot]) && (!shared || left[1 - vma]) ->
+		table = pmd[slot];
+		pmd[slot] = NONE
+	   }
+	:: !is_table(pmd[slot]) || (shared && !left[1 - vma])
+	fi;
+	flush_slot(slot == watched_slot);
+	/* What the mmu_gather has kept. */
+	d_step {
+		if
+		:: pmd[slot] != HUGE && vma_of(slot, 0) == vma -> release(slot, 0)
+		:: else
+		fi;
+		if
+		:: pmd[slot] != HUGE && vma_of(slot, 1) == vma -> release(slot, 1)
+		:: else
+		fi
+	}
+	if
+	:: table -> call_rcu(table)
+	:: else
+	fi;
+	if
+	:: shared && slot == 0 -> slot = 1; goto next_slot
+	:: else
+	fi;
+	mmap_readers--;
+out:	atomic { slot = 0; vma = 0; table = 0; done++ }
+}
+
 /* --- The start and the end --------------------------------------------------------------- */
 
 /* Every address is mapped or not; a slot may have no table, or one without entries. */
@@ -997,14 +1402,16 @@ inline start(slot, table)
 	:: pmd[slot] = table; kind[table] = TABLE; choose(entry[at(table, 0)]);
 		choose(entry[at(table, 1)]);
 		want[at(slot, 0)] = entry[at(table, 0)];
-		want[at(slot, 1)] = entry[at(table, 1)]
+		want[at(slot, 1)] = entry[at(table, 1)];
+		mapped[at(slot, 0)] = entry[at(table, 0)];
+		mapped[at(slot, 1)] = entry[at(table, 1)]
 	fi
 }
 
 /* What was set and not cleared is found by a walk, and nothing else but by a huge page. */
 #define right(slot, index) \
 	(pmd[slot] == HUGE || want[at(slot, index)] == \
-	 (pmd[slot] != NONE && entry[at(pmd[slot], index)]))
+	 (pmd[slot] != NONE && entry[at(pmd[slot], index)] != NONE))
 
 #ifdef FIRST
 #define run_both run FIRST(); run SECOND()
@@ -1028,6 +1435,8 @@ byte actor;
 	:: actor == 5 -> run do_fork() \
 	:: actor == 6 -> run do_mremap() \
 	:: actor == 7 -> run do_collapse_file() \
+	:: actor == 8 -> run do_drop() \
+	:: actor == 9 -> run do_munmap() \
 	fi
 #define run_both \
 	c_code { now.actor = number_of("FIRST"); }; \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Check the model of how empty page tables are freed (docs/model) with SPIN, in all states.
+"""Check the model of how page tables are freed and dropped (docs/model) with SPIN, in all states.
 
 With all rules in force, no pair of actors may reach an error. Without a rule, a pair that needs
 it must reach the error that the rule prevents. A statement that no pair reaches is a mistake in
@@ -20,7 +20,18 @@ from swathe.base.verdicts import Test, Verdict
 PART = "model"
 MODEL = ROOT / "docs" / "model" / "tables.pml"
 # The actors, in the order of their numbers in the model.
-ACTORS = ("fault", "free", "gup", "evict", "collapse", "fork", "mremap", "collapse_file")
+ACTORS = (
+    "fault",
+    "free",
+    "gup",
+    "evict",
+    "collapse",
+    "fork",
+    "mremap",
+    "collapse_file",
+    "drop",
+    "munmap",
+)
 PAIRS = tuple(combinations_with_replacement(ACTORS, 2))
 LIMIT = 600
 MEGABYTES = 3000
@@ -43,7 +54,10 @@ ENDLESS = "-end-"
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule, the macro that disables it, the pair that needs it, and the error without it."""
+    """A rule, the macro that disables it, the pair that needs it, and the error without it.
+
+    If there are several errors, the order of the pair decides which one is found first.
+    """
 
     name: str
     macro: str
@@ -57,7 +71,7 @@ RULES = (
     Rule("rcu.gup", "NO_RCU", ("gup", "free"), "kind[table]"),
     Rule("flush", "NO_FLUSH", ("fault", "free"), "walk[0]"),
     Rule("early_flush", "LATE_FLUSH", ("fault", "free"), "walk[0]"),
-    Rule("scan", "NO_SCAN", ("fault", "free"), "!(entry["),
+    Rule("scan", "NO_SCAN", ("free", "fault"), "!(entry["),
     Rule("mmap_lock.mremap", "NO_MMAP_LOCK", ("free", "mremap"), "!(entry["),
     Rule("mmap_lock.rollback", "SECOND_LOOK", ("free", "mremap"), "from==0"),
     Rule("mmap_lock.collapse", "NO_MMAP_LOCK", ("free", "collapse"), "table!=0"),
@@ -69,6 +83,15 @@ RULES = (
     Rule("lock_order", "WRONG_ORDER", ("free", "free"), "invalid end state"),
     Rule("pmd_trylock", "PMD_WAIT", ("free", "free"), "invalid end state"),
     Rule("one_hold", "DROPPED_PASS", ("fault", "free"), "!(entry["),
+    Rule("entry_reread", "NO_ENTRY_REREAD", ("gup", "drop"), "!(gone["),
+    Rule("drop.judge", "JUDGED_BEFORE", ("fault", "drop"), "special"),
+    Rule("drop.strays", "NO_STRAYS", ("drop", "munmap"), "special"),
+    Rule("drop.flush", "RELEASE_FIRST", ("gup", "drop"), "tlb[0]"),
+    Rule("drop.one_hold", "DROPPED_LOCK", ("evict", "drop"), "!=3"),
+    Rule("drop.release", "UNHOOK_FIRST", ("free", "drop"), "mapped["),
+    Rule("drop.scan", "NO_SCAN", ("fault", "drop"), "!(entry["),
+    Rule("drop.mmap_lock", "NO_MMAP_LOCK", ("mremap", "drop"), "!(entry["),
+    Rule("drop.mmap_trylock", "MMAP_WAIT", ("mremap", "drop"), "invalid end state"),
 )
 
 

@@ -13,7 +13,7 @@ Without NAME these parts run:
 These parts take longer and run only when named:
 
     export      patches of ./swathe export, by git am and patch -p1, against ./swathe apply
-    model       model checking with SPIN: how empty page tables are freed
+    model       model checking with SPIN: how page tables are freed and dropped
     debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, lab,
                 hooks, apply, a compile of mm/; needs root
     seeded      kernels broken on purpose, by each mutant: a test must fail
