@@ -22,6 +22,8 @@
  * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
  *		mirrored by a device, or if a page in them was copied; or another VMA is beside it
  * strays	a table stays that still maps what munmap() is about to zap
+ * watched	userfaultfd begins to watch memory meanwhile: from then on no table of it goes
+ * watched_minor	the same for minor faults: none is raised for what is mapped
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
@@ -369,6 +371,30 @@ TEST_F_TIMEOUT(drop, strays, TIME_LIMIT)
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race_munmap, &scene));
 }
+
+/* Races in a process that runs; tables of it must have gone. */
+static void expect_race(struct __test_metadata *_metadata, struct scene scene, bool any_kind,
+			bool (*race)(struct scene *scene))
+{
+	long long dropped = unmap_stat("drop_tables");
+
+	if (!any_kind && scene.kind != SHMEM)
+		SKIP(return, "not for this kind of memory");
+	ASSERT_TRUE(write_number(DROP_IDLE, 0));
+	EXPECT_TRUE(apart(race, &scene));
+	EXPECT_LT(dropped, unmap_stat("drop_tables"));
+}
+
+#define RACE(name, race, any_kind)							\
+	TEST_F_TIMEOUT(drop, name, TIME_LIMIT)						\
+	{										\
+		struct scene scene = { .kind = variant->kind, .kib = variant->kib };	\
+											\
+		expect_race(_metadata, scene, any_kind, race);				\
+	}
+
+RACE(watched, race_watched, false)
+RACE(watched_minor, race_watched_minor, false)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 {

@@ -6,6 +6,8 @@
  * drop_old.c		memory that a process uses, or not, while it runs
  * drop_keep.c		what keeps tables: what the sleeper does to its memory before it sleeps
  * drop_race.c		memory changes while its tables are dropped all the time
+ * drop_dropping.c	a thread that drops tables all the time
+ * drop_uffd.c		userfaultfd begins to watch memory meanwhile
  */
 #ifndef DROP_H
 #define DROP_H
@@ -87,5 +89,26 @@ bool race_flush(struct scene *scene);
 bool race_munmap(struct scene *scene);
 bool race_changes(struct scene *scene);
 void race_seed(unsigned long seed);
+
+/*
+ * drop_dropping.c: a thread of this process drops tables all the time, of this process and its
+ * children.  Each table is locked for longer than usual.
+ */
+bool dropping_start(void);
+/* Wait until each table was looked at again. */
+void dropping_wait(void);
+/* Whether DROP_MS have not yet gone by. */
+bool dropping_goes_on(void);
+void dropping_stop(void);
+/* Processes with few tables are passed over: have more. */
+bool pad_tables(void);
+/* A file of LEN zeroes; -1 if there is none. */
+int drop_file(const struct scene *scene);
+/* Map it several times, one behind the other; @flags: MAP_SHARED or MAP_PRIVATE. */
+char *map_file(int fd, long copies, int flags);
+
+/* drop_uffd.c: jobs for apart() */
+bool race_watched(struct scene *scene);
+bool race_watched_minor(struct scene *scene);
 
 #endif /* DROP_H */
