@@ -24,6 +24,8 @@
  * strays	a table stays that still maps what munmap() is about to zap
  * watched	userfaultfd begins to watch memory meanwhile: from then on no table of it goes
  * watched_minor	the same for minor faults: none is raised for what is mapped
+ * punched	holes are punched in the file meanwhile
+ * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
@@ -395,6 +397,8 @@ static void expect_race(struct __test_metadata *_metadata, struct scene scene, b
 
 RACE(watched, race_watched, false)
 RACE(watched_minor, race_watched_minor, false)
+RACE(punched, race_punched, true)
+RACE(collapsed, race_collapsed, false)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 {

@@ -8,6 +8,7 @@
  * drop_race.c		memory changes while its tables are dropped all the time
  * drop_dropping.c	a thread that drops tables all the time
  * drop_uffd.c		userfaultfd begins to watch memory meanwhile
+ * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
  */
 #ifndef DROP_H
 #define DROP_H
@@ -110,5 +111,9 @@ char *map_file(int fd, long copies, int flags);
 /* drop_uffd.c: jobs for apart() */
 bool race_watched(struct scene *scene);
 bool race_watched_minor(struct scene *scene);
+
+/* drop_taken.c: jobs for apart() */
+bool race_punched(struct scene *scene);
+bool race_collapsed(struct scene *scene);
 
 #endif /* DROP_H */
