@@ -26,6 +26,7 @@
  * watched_minor	the same for minor faults: none is raised for what is mapped
  * punched	holes are punched in the file meanwhile
  * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
+ * ends		processes exit, exec, fork, lock memory, or are killed and reaped meanwhile
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
@@ -399,6 +400,7 @@ RACE(watched, race_watched, false)
 RACE(watched_minor, race_watched_minor, false)
 RACE(punched, race_punched, true)
 RACE(collapsed, race_collapsed, false)
+RACE(ends, race_ends, true)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 {

@@ -9,6 +9,7 @@
  * drop_dropping.c	a thread that drops tables all the time
  * drop_uffd.c		userfaultfd begins to watch memory meanwhile
  * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
+ * drop_ends.c		processes end, fork or lock their memory meanwhile
  */
 #ifndef DROP_H
 #define DROP_H
@@ -115,5 +116,8 @@ bool race_watched_minor(struct scene *scene);
 /* drop_taken.c: jobs for apart() */
 bool race_punched(struct scene *scene);
 bool race_collapsed(struct scene *scene);
+
+/* drop_ends.c: a job for apart() */
+bool race_ends(struct scene *scene);
 
 #endif /* DROP_H */

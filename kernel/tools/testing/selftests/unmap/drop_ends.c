@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes end, fork, or lock their memory while their tables are dropped: see drop.h.
+ *
+ * Each is a child of this process, with COPIES tables.  It uses a few pages of each, so that
+ * they are filled again soon.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drop.h"
+
+#ifndef MLOCK_ONFAULT
+#define MLOCK_ONFAULT	1
+#endif
+#define PLACES		4L	/* pages that are used in each table: far apart for faults */
+#define COPIED		3	/* each third table of a private mapping has a page of its own */
+#define ENOUGH		2	/* times that each happens, on a busy host, too */
+
+static char *place(char *mem, long i)
+{
+	return mem + i / PLACES * LEN + i % PLACES * (PAGES / PLACES) * PAGE;
+}
+
+static bool use(char *mem)
+{
+	for (long i = 0; i < COPIES * PLACES; i++)
+		CHECK_EQ(0, READ_ONCE(*place(mem, i)));
+	return true;
+}
+
+/* Those tables stay: nobody else has the copied page. */
+static bool copies_are_right(char *mem, unsigned char byte)
+{
+	for (long i = 0; i < COPIES; i += COPIED)
+		CHECK_EQ(byte, READ_ONCE(mem[i * LEN + PAGE]));
+	return use(mem);
+}
+
+static void make_copies(char *mem, unsigned char byte)
+{
+	for (long i = 0; i < COPIES; i += COPIED)
+		WRITE_ONCE(mem[i * LEN + PAGE], byte);
+}
+
+static bool exits(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_SHARED);
+
+	return mem != MAP_FAILED && use(mem) && use(mem);
+}
+
+static bool execs(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_SHARED);
+
+	CHECK(mem != MAP_FAILED && use(mem) && use(mem));
+	return !execl("/bin/true", "true", NULL);
+}
+
+/* What was mapped when the memory was locked stays; on fault, that is what was mapped before. */
+static bool locks(int fd, int flags)
+{
+	static __u64 before[PAGES], after[PAGES];
+	char *mem = map_file(fd, COPIES, MAP_SHARED);
+	char *locked = mem + COPIES / 2 * LEN;
+
+	CHECK(mem != MAP_FAILED && use(mem));
+	CHECK(!syscall(SYS_mlock2, locked, LEN, flags));
+	READ_ONCE(*locked);
+	pagemap_range(locked, before, PAGES);
+	CHECK(before[0] & PM_PRESENT);
+	CHECK(use(mem));
+	dropping_wait();
+	pagemap_range(locked, after, PAGES);
+	for (long i = 0; i < PAGES; i++)
+		CHECK(!(before[i] & PM_PRESENT) || after[i] & PM_PRESENT);
+	return true;
+}
+
+static bool locks_all(int fd)
+{
+	return locks(fd, 0);
+}
+
+static bool locks_on_fault(int fd)
+{
+	return locks(fd, MLOCK_ONFAULT);
+}
+
+/* fork() copies tables of a private mapping, if it has pages of its own. */
+static bool forks(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
+	int status = -1, child;
+
+	CHECK(mem != MAP_FAILED);
+	make_copies(mem, 1);
+	CHECK(use(mem));
+	child = fork();
+	if (!child) {
+		bool right = copies_are_right(mem, 1);
+
+		make_copies(mem, 2);
+		_exit(!right || !copies_are_right(mem, 2));
+	}
+	CHECK(child > 0 && copies_are_right(mem, 1));
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_EQ(0, status);
+	return copies_are_right(mem, 1);
+}
+
+static int start_child(bool (*job)(int fd), int fd)
+{
+	int pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		bool done = job(fd);
+
+		fflush(stdout);
+		_exit(!done);
+	}
+	return pid;
+}
+
+static bool run_child(bool (*job)(int fd), int fd)
+{
+	int pid = start_child(job, fd), status = -1;
+
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK_EQ(0, status);
+	return true;
+}
+
+/* Until it is killed. */
+static bool uses_private(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
+
+	CHECK(mem != MAP_FAILED && !raise(SIGSTOP));
+	make_copies(mem, 1);
+	for (;;)
+		CHECK(copies_are_right(mem, 1));
+}
+
+/* Let it run for a moment, kill it, and wait until it is about to exit. */
+static bool kill_child(int pid)
+{
+	int status;
+
+	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL));
+	CHECK(!kill(pid, SIGCONT));
+	dropping_wait();
+	CHECK(!kill(pid, SIGKILL));
+	do
+		CHECK(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
+	while (status >> 8 != (SIGTRAP | PTRACE_EVENT_EXIT << 8) &&
+	       !ptrace(PTRACE_CONT, pid, NULL, NULL));
+	return true;
+}
+
+/* process_mrelease() does what the OOM reaper does: memory goes before the process. */
+static bool reaps(int fd)
+{
+	int pid = start_child(uses_private, fd), pidfd, status;
+
+	CHECK(pid > 0 && kill_child(pid));
+	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	CHECK(pidfd >= 0);
+	CHECK(!syscall(SYS_process_mrelease, pidfd, 0));
+	close(pidfd);
+	CHECK(!ptrace(PTRACE_CONT, pid, NULL, NULL));
+	return waitpid(pid, &status, 0) == pid;
+}
+
+static bool all_happen(int fd)
+{
+	return run_child(exits, fd) && run_child(execs, fd) && run_child(locks_all, fd) &&
+	       run_child(locks_on_fault, fd) && run_child(forks, fd) && reaps(fd);
+}
+
+bool race_ends(struct scene *scene)
+{
+	int fd = drop_file(scene);
+	bool right = fd >= 0 && dropping_start();
+
+	for (int i = 0; right && (i < ENOUGH || dropping_goes_on()); i++)
+		right = all_happen(fd);
+	dropping_stop();
+	/* The last user of an mm may be reclaim, which leaves it to a worker. */
+	usleep(50000);
+	return right;
+}
