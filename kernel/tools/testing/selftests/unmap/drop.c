@@ -27,11 +27,13 @@
  * punched	holes are punched in the file meanwhile
  * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
  * ends		processes exit, exec, fork, lock memory, or are killed and reaped meanwhile
+ * full		a file that shares blocks is written and synced meanwhile, until XFS is full
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -413,6 +415,47 @@ TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race_changes, &scene));
 	EXPECT_LT(dropped, unmap_stat("drop_tables"));
+}
+
+/* A disk that is nearly full: what stock makes of it, and what becomes of it with the switch on. */
+
+FIXTURE(drop_disk) {
+	struct scene scene;
+};
+
+FIXTURE_VARIANT(drop_disk) {
+	unsigned long kib;
+	bool on;
+};
+
+SIZE_VARIANTS(drop_disk, 4);
+SIZE_VARIANTS(drop_disk, 64);
+
+FIXTURE_SETUP(drop_disk)
+{
+	const char *missing = disk_needs();
+
+	if (!variant->on && getenv("UNMAP_ON_ONLY"))
+		missing = "switched off, where UNMAP_ON_ONLY is set";
+	if (!missing)
+		missing = set_up(FILE_SHARED, variant->kib, 0);
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_TRUE(switch_all(variant->on));
+	self->scene = (struct scene){ .kind = FILE_SHARED, .kib = variant->kib };
+}
+
+FIXTURE_TEARDOWN(drop_disk)
+{
+	tear_down();
+}
+
+TEST_F_TIMEOUT(drop_disk, full, TIME_LIMIT)
+{
+	long long dropped = unmap_stat("drop_tables");
+
+	EXPECT_TRUE(apart(race_full_disk, &self->scene));
+	EXPECT_EQ(variant->on, unmap_stat("drop_tables") > dropped);
 }
 
 /* A process that runs, and uses most of its tables. */

@@ -10,6 +10,7 @@
  * drop_uffd.c		userfaultfd begins to watch memory meanwhile
  * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
  * drop_ends.c		processes end, fork or lock their memory meanwhile
+ * drop_disk.c		a file on a disk that is nearly full is written meanwhile
  */
 #ifndef DROP_H
 #define DROP_H
@@ -119,5 +120,9 @@ bool race_collapsed(struct scene *scene);
 
 /* drop_ends.c: a job for apart() */
 bool race_ends(struct scene *scene);
+
+/* drop_disk.c: NULL, or what the machine lacks; a job for apart() */
+const char *disk_needs(void);
+bool race_full_disk(struct scene *scene);
 
 #endif /* DROP_H */
