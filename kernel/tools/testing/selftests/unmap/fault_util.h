@@ -4,14 +4,18 @@
  *
  * fault_scene.c	memory of a kind with a content to check; processes whose exit is checked
  * fault_swap.c		swap of a chosen size that may fail
+ * fault_child.c	children that run a job in steps; control groups for them
+ * fault_latency.c	how long mmap() takes while a throttled task reclaims the process
  * fault_util.c		failures on demand
  */
 #ifndef FAULT_UTIL_H
 #define FAULT_UTIL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #define FIRST_SWAP	"/dev/zram0"	/* the machine's usual swap */
 
@@ -109,5 +113,62 @@ long faults_off(const char *what);
  * microseconds, with its locks held.  Widens the race with readers.
  */
 void table_window(unsigned int us);
+
+#define GROUPS		"/sys/fs/cgroup/unmap-groups"
+
+/* fault_child.c: control groups below GROUPS, for reclaim.  "" is GROUPS itself. */
+bool group_write(const char *group, const char *file, const char *text);
+bool group_make(const char *group);
+bool group_remove(const char *group);
+bool group_enter(const char *group, pid_t pid);
+/* Make GROUPS, with these controllers for the groups below it. */
+bool groups_make(const char *controllers);
+
+/*
+ * fault_child.c: a child that runs a job in steps.  The job calls child_done() after each
+ * step, which waits for child_go_on(); or child_says_done(), which does not wait.
+ */
+struct child {
+	pid_t pid;
+	int to, from;		/* pipes; in the child, its own ends */
+};
+
+bool child_start(struct child *child, void (*job)(struct child *child, void *arg), void *arg);
+void child_says_done(struct child *child);
+void child_done(struct child *child);
+bool child_wait(struct child *child);
+bool child_go_on(struct child *child);
+void child_end(struct child *child);
+
+/*
+ * fault_latency.c: a task that may use little of a CPU (cpu.max) reclaims the memory of another
+ * process, the victim, all the time.  A thread of the victim measures its mmap() and munmap().
+ */
+#define DECADES		7	/* below 10 us, 100 us, ... */
+#define STALL		0.05	/* seconds */
+
+struct latency {
+	long nr[DECADES];
+	double longest;		/* seconds */
+	double stalled;		/* seconds in calls that took STALL or longer */
+	bool stop;
+};
+
+struct throttled {
+	struct latency *on, *off;	/* @off: before and after */
+	/* The victim says that it is done when it is ready, and again after @latency->stop. */
+	void (*victim)(struct child *child, void *latency);
+	const char *counter;		/* of what costs the victim, if the switch is on */
+};
+
+/* NULL, or what the machine lacks.  @quota: for cpu.max. */
+const char *latency_begin(struct throttled *t, const char *quota);
+void latency_end(struct throttled *t);
+/* In the victim: enter its group, and start the thread; false if that fails. */
+bool latency_start(pthread_t *thread, struct latency *latency);
+/* Measure with the switch off, on and off.  False if @counter did not rise while it was on. */
+bool latency_round(struct throttled *t, double seconds);
+/* Whether the stalls while it was on are few, for this host. */
+bool latency_is_low(const struct throttled *t, double seconds);
 
 #endif /* FAULT_UTIL_H */

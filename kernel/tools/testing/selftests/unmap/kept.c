@@ -522,20 +522,8 @@ TEST_F_TIMEOUT(crowds, many, TIME_LIMIT)
 		EXPECT_GT(alone * 5 / 4, beside);
 }
 
-static void show_latency(struct __test_metadata *_metadata, const char *name,
-			 const struct latency *l)
-{
-	char line[160];
-	int len = 0;
-
-	for (int i = 0; i < DECADES; i++)
-		len += snprintf(line + len, sizeof(line) - len, " %ld", l->nr[i]);
-	TH_LOG("%s: longest %.1f ms, stalled for %.1f ms; below 10 us, 100 us, ...:%s", name,
-	       l->longest * 1e3, l->stalled * 1e3, line);
-}
-
 FIXTURE(throttled) {
-	struct latency *on, *off;	/* @off: before and after */
+	struct throttled throttled;
 };
 
 /* With the policy "eager" the throttled task must come to reclaim: it gets more time. */
@@ -552,16 +540,11 @@ FIXTURE_SETUP(throttled)
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "needs two CPUs");
-	if (!groups_make("+cpu +memory"))
-		SKIP(return, "needs CONFIG_CFS_BANDWIDTH");
-	ASSERT_TRUE(group_make("/victim"));
-	ASSERT_TRUE(group_make("/throttled"));
-	ASSERT_TRUE(group_write("/throttled", "cpu.max", variant->quota));
-	self->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->on);
-	self->off = self->on + 1;
+	self->throttled.victim = victim_job;
+	self->throttled.counter = "tables_freed";
+	missing = latency_begin(&self->throttled, variant->quota);
+	if (missing)
+		SKIP(return, "%s", missing);
 	/* Tables take long to free on real machines: make it so here. */
 	table_window(WINDOW);
 }
@@ -569,38 +552,8 @@ FIXTURE_SETUP(throttled)
 FIXTURE_TEARDOWN(throttled)
 {
 	table_window(0);
-	munmap(self->on, PAGE);
-	group_remove("/victim");
-	group_remove("/throttled");
-	group_remove("");
+	latency_end(&self->throttled);
 	tear_down();
-}
-
-static bool measure_switched(struct latency *latency, double seconds, bool on)
-{
-	return switch_all(on) && measure(latency, seconds);
-}
-
-/* Off, on, off.  Return whether tables were given back. */
-static bool measure_round(struct latency *on, struct latency *off, double seconds)
-{
-	long long freed;
-
-	CHECK(measure_switched(&off[0], seconds / 2, false));
-	freed = unmap_stat("tables_freed");
-	CHECK(measure_switched(on, seconds, true));
-	freed = unmap_stat("tables_freed") - freed;
-	CHECK(measure_switched(&off[1], seconds / 2, false));
-	printf("# %lld tables given back\n", freed);
-	return freed > 0;
-}
-
-/* Twice the time that the host took, and a tenth. */
-static bool stalls_little(const struct latency *on, const struct latency *off, double seconds)
-{
-	double host = off[0].stalled > off[1].stalled ? off[0].stalled : off[1].stalled;
-
-	return on->stalled < 2 * 2 * host + seconds / 10;
 }
 
 /* A host that stops the guest while swathe is on looks like a stall; it does so once. */
@@ -610,11 +563,8 @@ TEST_F_TIMEOUT(throttled, throttled, TIME_LIMIT)
 	bool little = false;
 
 	for (int round = 0; !little && round < ROUNDS; round++) {
-		ASSERT_TRUE(measure_round(self->on, self->off, seconds));
-		show_latency(_metadata, "given back", self->on);
-		show_latency(_metadata, "not, before", &self->off[0]);
-		show_latency(_metadata, "not, after", &self->off[1]);
-		little = stalls_little(self->on, self->off, seconds);
+		ASSERT_TRUE(latency_round(&self->throttled, seconds));
+		little = latency_is_low(&self->throttled, seconds);
 	}
 	EXPECT_TRUE(little);
 }

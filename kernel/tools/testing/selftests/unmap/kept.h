@@ -10,7 +10,6 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define GROUPS		"/sys/fs/cgroup/kept"
 #define NR_TABLES	64L
 #define LEN		(NR_TABLES * PMD)
 #define SLACK		2	/* tables that the process allocates meanwhile */
@@ -26,30 +25,6 @@ void fill_tables(char *mem, size_t len);
 /* Fill the tables and empty them again: the policy "pressure" keeps them. */
 void empty_tables(char *mem, size_t len);
 double now(void);		/* seconds */
-
-/* kept_util.c: control groups below GROUPS, for reclaim.  "" is GROUPS itself. */
-bool group_write(const char *group, const char *file, const char *text);
-bool group_make(const char *group);
-bool group_remove(const char *group);
-bool group_enter(const char *group, pid_t pid);
-/* Make GROUPS, with these controllers for the groups below it. */
-bool groups_make(const char *controllers);
-
-/*
- * kept_util.c: a child that runs a job in steps.  The job calls child_done() after each
- * step, which waits for child_go_on(); or child_says_done(), which does not wait.
- */
-struct child {
-	pid_t pid;
-	int to, from;		/* pipes; in the child, its own ends */
-};
-
-bool child_start(struct child *child, void (*job)(struct child *child, void *arg), void *arg);
-void child_says_done(struct child *child);
-void child_done(struct child *child);
-bool child_wait(struct child *child);
-bool child_go_on(struct child *child);
-void child_end(struct child *child);
 
 /* kept_busy.c: a process with NR_TABLES tables whose threads hold its mmap lock. */
 struct crowd {
@@ -74,18 +49,7 @@ struct alone {
 
 bool alone_job(struct scene *scene);
 
-/* kept_latency.c: how long mmap() and munmap() of a victim take while it is reclaimed. */
-#define DECADES		7	/* below 10 us, 100 us, ... */
-#define STALL		0.05	/* seconds */
-
-struct latency {
-	long nr[DECADES];
-	double longest;		/* seconds */
-	double stalled;		/* seconds in calls that took STALL or longer */
-	bool stop;
-};
-
-/* @latency must be shared memory. */
-bool measure(struct latency *latency, double seconds);
+/* kept_latency.c: the victim of a throttled task; a job for latency_round(). */
+void victim_job(struct child *child, void *latency);
 
 #endif /* KEPT_H */

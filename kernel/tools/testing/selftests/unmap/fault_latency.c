@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Latencies of a process that a throttled task reclaims: see fault_util.h. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fault_util.h"
+#include "unmap_util.h"
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void note(struct latency *l, double seconds)
+{
+	double bound = 1e-5;
+	int i;
+
+	for (i = 0; i < DECADES - 1 && seconds >= bound; i++)
+		bound *= 10;
+	l->nr[i]++;
+	l->longest = seconds > l->longest ? seconds : l->longest;
+	l->stalled += seconds >= STALL ? seconds : 0;
+}
+
+/* PROT_NONE: the VMA does not merge with its neighbours, and so locks no anon_vma. */
+static void *map_and_unmap(void *arg)
+{
+	struct latency *latency = arg;
+	double began;
+	void *mem;
+
+	while (!READ_ONCE(latency->stop)) {
+		began = now();
+		mem = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(mem, PAGE);
+		note(latency, now() - began);
+		usleep(500);
+	}
+	return NULL;
+}
+
+bool latency_start(pthread_t *thread, struct latency *latency)
+{
+	use_cpu(0);
+	return group_enter("/victim", getpid()) &&
+	       !pthread_create(thread, NULL, map_and_unmap, latency);
+}
+
+static void reclaim_job(struct child *child, void *arg)
+{
+	use_cpu(1);
+	if (!group_enter("/throttled", getpid()))
+		_exit(1);
+	child_says_done(child);
+	for (;;) {
+		group_write("/victim", "memory.reclaim", "4M swappiness=0");
+		sched_yield();
+	}
+}
+
+const char *latency_begin(struct throttled *t, const char *quota)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return "needs two CPUs";
+	if (!groups_make("+cpu +memory"))
+		return "needs CONFIG_CFS_BANDWIDTH";
+	if (!group_make("/victim") || !group_make("/throttled") ||
+	    !group_write("/throttled", "cpu.max", quota))
+		return "cannot make control groups";
+	t->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	t->off = t->on + 1;
+	return t->on == MAP_FAILED ? "no memory" : NULL;
+}
+
+void latency_end(struct throttled *t)
+{
+	munmap(t->on, PAGE);
+	group_remove("/victim");
+	group_remove("/throttled");
+	group_remove("");
+}
+
+static bool measure(const struct throttled *t, struct latency *l, double seconds, bool on)
+{
+	struct child child, other;
+
+	CHECK(switch_all(on));
+	memset(l, 0, sizeof(*l));
+	CHECK(child_start(&child, t->victim, l) && child_wait(&child));
+	CHECK(child_start(&other, reclaim_job, NULL) && child_wait(&other));
+	usleep(seconds * 1e6);
+	WRITE_ONCE(l->stop, true);
+	/* The throttled task may hold the victim's lock for seconds. */
+	CHECK(child_wait(&child));
+	child_end(&other);
+	child_end(&child);
+	return true;
+}
+
+static void show(const char *name, const struct latency *l)
+{
+	printf("# %s: longest %.1f ms, stalled for %.1f ms; below 10 us, 100 us, ...:", name,
+	       l->longest * 1e3, l->stalled * 1e3);
+	for (int i = 0; i < DECADES; i++)
+		printf(" %ld", l->nr[i]);
+	printf("\n");
+}
+
+bool latency_round(struct throttled *t, double seconds)
+{
+	long long counted;
+
+	CHECK(measure(t, &t->off[0], seconds / 2, false));
+	counted = unmap_stat(t->counter);
+	CHECK(measure(t, t->on, seconds, true));
+	counted = unmap_stat(t->counter) - counted;
+	CHECK(measure(t, &t->off[1], seconds / 2, false));
+	printf("# %s: %lld\n", t->counter, counted);
+	show("on", t->on);
+	show("off, before", &t->off[0]);
+	show("off, after", &t->off[1]);
+	return counted > 0;
+}
+
+/* Less than twice the time that the host took, and a tenth. */
+bool latency_is_low(const struct throttled *t, double seconds)
+{
+	double before = t->off[0].stalled, after = t->off[1].stalled;
+	double host = before > after ? before : after;
+
+	return t->on->stalled < 2 * 2 * host + seconds / 10;
+}
