@@ -23,11 +23,14 @@
  *		mirrored by a device, or if a page in them was copied; or another VMA is beside it
  * strays	a table stays that still maps what munmap() is about to zap
  * watched	userfaultfd begins to watch memory meanwhile: from then on no table of it goes
- * watched_minor	the same for minor faults: none is raised for what is mapped
+ * watched_minor
+ *		the same for minor faults: none is raised for what is mapped
  * punched	holes are punched in the file meanwhile
  * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
  * ends		processes exit, exec, fork, lock memory, or are killed and reaped meanwhile
  * full		a file that shares blocks is written and synced meanwhile, until XFS is full
+ * victim	mmap() of a process does not wait for a throttled task (cpu.max) that drops its
+ *		tables: as "throttled" of kept; DROP_SECONDS (4)
  * race		memory changes meanwhile: faults, copies, fork, exec, mremap, mprotect, truncation,
  *		mlock, userfaultfd
  */
@@ -456,6 +459,53 @@ TEST_F_TIMEOUT(drop_disk, full, TIME_LIMIT)
 
 	EXPECT_TRUE(apart(race_full_disk, &self->scene));
 	EXPECT_EQ(variant->on, unmap_stat("drop_tables") > dropped);
+}
+
+/* A victim of a task that drops tables, and gets little time for that. */
+
+#define WINDOW		1000	/* microseconds: a table takes long on real machines */
+#define QUOTA		"10000 100000"
+#define ROUNDS		3
+
+FIXTURE(drop_throttled) {
+	struct throttled throttled;
+};
+
+FIXTURE_SETUP(drop_throttled)
+{
+	const char *missing = set_up(SHMEM, 4, 0);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	self->throttled.victim = drop_victim_job;
+	self->throttled.counter = "drop_tables";
+	missing = latency_begin(&self->throttled, QUOTA);
+	if (missing) {
+		tear_down();
+		SKIP(return, "%s", missing);
+	}
+	ASSERT_TRUE(write_number(DROP_SHARE, 0));
+	table_window(WINDOW);
+}
+
+FIXTURE_TEARDOWN(drop_throttled)
+{
+	table_window(0);
+	latency_end(&self->throttled);
+	tear_down();
+}
+
+/* A host that stops the guest while swathe is on looks like a stall; it does so once. */
+TEST_F_TIMEOUT(drop_throttled, victim, TIME_LIMIT)
+{
+	double seconds = from_env("DROP_SECONDS", 4);
+	bool low = false;
+
+	for (int round = 0; !low && round < ROUNDS; round++) {
+		ASSERT_TRUE(latency_round(&self->throttled, seconds));
+		low = latency_is_low(&self->throttled, seconds);
+	}
+	EXPECT_TRUE(low);
 }
 
 /* A process that runs, and uses most of its tables. */

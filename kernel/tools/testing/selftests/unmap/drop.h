@@ -11,6 +11,7 @@
  * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
  * drop_ends.c		processes end, fork or lock their memory meanwhile
  * drop_disk.c		a file on a disk that is nearly full is written meanwhile
+ * drop_latency.c	a process whose tables a throttled task drops
  */
 #ifndef DROP_H
 #define DROP_H
@@ -124,5 +125,8 @@ bool race_ends(struct scene *scene);
 /* drop_disk.c: NULL, or what the machine lacks; a job for apart() */
 const char *disk_needs(void);
 bool race_full_disk(struct scene *scene);
+
+/* drop_latency.c: a job for latency_round() */
+void drop_victim_job(struct child *child, void *latency);
 
 #endif /* DROP_H */
