@@ -7,6 +7,8 @@
  * written	tables of pages that were written go, and what was written stays
  * stored	what was written through a table that went reaches the file, or swap
  * flushed	a thread that was just reading through a table that went sees what changes then
+ * flushed_collapsed
+ *		the same, where a huge page takes the place of what the table has mapped
  * private	tables of a private mapping go where nothing was copied
  * parts	tables go that serve two VMAs of files, or a part of one
  * twice	so do tables that map a page twice, in neighbouring entries
@@ -405,6 +407,7 @@ RACE(watched, race_watched, false)
 RACE(watched_minor, race_watched_minor, false)
 RACE(punched, race_punched, true)
 RACE(collapsed, race_collapsed, false)
+RACE(flushed_collapsed, race_flush_collapsed, false)
 RACE(ends, race_ends, true)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)

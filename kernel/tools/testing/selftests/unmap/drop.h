@@ -90,6 +90,7 @@ bool keep_protected(char *mem);
 
 /* drop_race.c: jobs for apart(); @seed for the random choices of the first. */
 bool race_flush(struct scene *scene);
+bool race_flush_collapsed(struct scene *scene);
 bool race_munmap(struct scene *scene);
 bool race_changes(struct scene *scene);
 void race_seed(unsigned long seed);

@@ -19,6 +19,10 @@
 
 #include "drop.h"
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
 #define THREADS		3
 #define MAPPINGS	14L	/* of each thread: the last one is private */
 #define USUAL_MS	1500
@@ -341,29 +345,54 @@ static char ask(struct reader *r, long round)
 	return r->seen;
 }
 
-/* The hole is punched where the page was mapped by a table that may just have gone. */
-static bool change_under_reader(struct reader *r, int fd)
+/* Changes of the page that the reader reads: its table may just have gone. */
+
+static bool punch_page(int fd, long at)
+{
+	return !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, PAGE);
+}
+
+static bool change_by_hole(char *mem, int fd)
+{
+	return punch_page(fd, READ_AT);
+}
+
+/*
+ * A huge page takes the place of the page, through another mapping; then that is changed.  (The
+ * next round begins with a hole, which splits it, so that a table maps the page again.)
+ */
+static bool change_by_collapse(char *mem, int fd)
+{
+	char byte = 0;
+
+	CHECK(!madvise(mem + LEN, LEN, MADV_COLLAPSE));
+	CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
+	return true;
+}
+
+static bool change_under_reader(struct reader *r, int fd, char *mem,
+				bool (*change)(char *mem, int fd))
 {
 	char byte = 1;
 
 	for (long round = 1; round <= 20; round++) {
+		CHECK(punch_page(fd, 0));
 		CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
 		CHECK_EQ(byte, ask(r, 2 * round));
 		CHECK(drop_slabs());
-		CHECK(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, READ_AT,
-				 PAGE));
+		CHECK(change(mem, fd));
 		CHECK_EQ(0, ask(r, 2 * round + 1));
 	}
 	return true;
 }
 
-bool race_flush(struct scene *scene)
+static bool flush(struct scene *scene, bool (*change)(char *mem, int fd))
 {
 	struct reader r = {};
 	bool right;
 	char *mem;
 
-	CHECK(make_file(scene));
+	CHECK(make_file(scene) && pad_tables());
 	mem = map_aligned(COPIES * LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	CHECK(mem != MAP_FAILED);
 	for (long i = 0; i < COPIES; i++)
@@ -371,10 +400,20 @@ bool race_flush(struct scene *scene)
 			   scene->fd, 0) != MAP_FAILED);
 	r.page = mem + READ_AT;
 	CHECK(!pthread_create(&r.thread, NULL, keep_reading, &r));
-	right = change_under_reader(&r, scene->fd);
+	right = change_under_reader(&r, scene->fd, mem, change);
 	__atomic_store_n(&r.asked, -1, __ATOMIC_RELEASE);
 	pthread_join(r.thread, NULL);
 	return right;
+}
+
+bool race_flush(struct scene *scene)
+{
+	return flush(scene, change_by_hole);
+}
+
+bool race_flush_collapsed(struct scene *scene)
+{
+	return flush(scene, change_by_collapse);
 }
 
 /* Drop tables until told to stop. */
