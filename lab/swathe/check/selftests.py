@@ -30,7 +30,7 @@ SKIPPED = 4
 # programs are distributed over the guests.
 LONG = {
     "reference": 300, "tables": 270, "faults": 230, "ahead": 210, "pressure": 195,
-    "drop": 120, "discard": 175, "tables_thp": 170, "swap": 155, "kept": 135, "freeing": 130,
+    "drop": 180, "discard": 175, "tables_thp": 170, "swap": 155, "kept": 135, "freeing": 130,
     "filemap": 105, "readers": 130, "trace": 90, "neighbours": 85, "memx": 80, "ends": 75,
     "poison": 55, "lazyfree": 50, "putback": 40, "accounting": 30,
 }  # fmt: skip
