@@ -23,6 +23,7 @@
 #define MADV_COLLAPSE	25
 #endif
 
+#define TRIES		200	/* of MADV_COLLAPSE, in two seconds */
 #define THREADS		3
 #define MAPPINGS	14L	/* of each thread: the last one is private */
 #define USUAL_MS	1500
@@ -357,6 +358,18 @@ static bool change_by_hole(char *mem, int fd)
 	return punch_page(fd, READ_AT);
 }
 
+/* Somebody may hold a page at this moment. */
+static bool collapse(char *mem)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (!madvise(mem, LEN, MADV_COLLAPSE))
+			return true;
+		CHECK(errno == EAGAIN || errno == EBUSY);
+		usleep(10000);
+	}
+	return false;
+}
+
 /*
  * A huge page takes the place of the page, through another mapping; then that is changed.  (The
  * next round begins with a hole, which splits it, so that a table maps the page again.)
@@ -365,7 +378,7 @@ static bool change_by_collapse(char *mem, int fd)
 {
 	char byte = 0;
 
-	CHECK(!madvise(mem + LEN, LEN, MADV_COLLAPSE));
+	CHECK(collapse(mem + LEN));
 	CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
 	return true;
 }
