@@ -2,6 +2,7 @@
 """Jobs, programs, and the reports of tests in a guest."""
 
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from swathe.check import golden, lab, selftests
 from swathe.cli import arguments, test
 from swathe.guest import initramfs, runnable, sections, session, vm
 from swathe.kernel import build, compiler
-from swathe.kernel.arch import X86_64
+from swathe.kernel.arch import ARM64, X86_64, Arch
 
 HELLO = "int main(void)\n{\n\treturn 0;\n}\n"
 REQUEST = selftests.SelftestRequest(build.KernelRequest(flavor="debug"), True, (), 2, 100, "")
@@ -198,6 +199,34 @@ def test_suites_run_only_where_they_are_read() -> None:
 def test_programs_may_leave_out_the_switch_off() -> None:
     assert "export UNMAP_ON_ONLY=1" in selftests.guest_lines(False, ("swap",), on_only=True)
     assert not [line for line in selftests.guest_lines(False, ("swap",)) if "ON_ONLY" in line]
+
+
+@pytest.mark.parametrize("target", [X86_64, ARM64])
+def test_programs_have_more_time_where_the_guest_is_slow(
+    target: Arch, kernel: build.BuiltKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts: list[str] = []
+
+    def run(machine: vm.Machine, work: initramfs.Job, *_: object) -> session.Transcript:
+        scripts.append(work.texts[session.SCRIPT])
+        return session.Transcript("", "", vm.Exit(0))
+
+    monkeypatch.setattr(session, "run", run)
+    request = replace(REQUEST, programs=("swap",))
+    built = replace(kernel, target=target)
+    selftests.hear(request, built, {"swap": Path("swap")}, threading.Event())
+    limit = selftests.TIME_LIMIT * target.patience
+    assert f"-- timeout {limit} /bin/swap" in scripts[0]
+
+
+def test_the_guest_has_more_time_unless_the_user_says_how_much() -> None:
+    def timeout(*words: str) -> float:
+        args = __main__.parser().parse_args(["test", "kunit", *words])
+        return test.request_from(args).guest.timeout
+
+    assert timeout() == test.TIMEOUT
+    assert timeout("--arch", "arm64") == test.TIMEOUT * ARM64.patience > test.TIMEOUT
+    assert timeout("--arch", "arm64", "--timeout", "100") == 100
 
 
 @pytest.mark.parametrize("guests", [1, 2, 3])

@@ -91,7 +91,7 @@ def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
 
 def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event) -> Finding:
     """Boot, and wait until the program has reported an error or has ended."""
-    limit = BOOT_LIMIT + 60 * MINUTES * 2
+    limit = (BOOT_LIMIT + 60 * MINUTES * 2) * kernel.built.target.patience
     suites = by == KUNIT
     boot = f"{kernel.boot} {KUNIT_BOOT}" if suites else kernel.boot
     machine = vm.checking(kernel.built, kernel.cpus, limit, boot, suites)

@@ -24,6 +24,7 @@ from swathe.kernel import build, compiler
 # All KUnit suites in the kernel are read: ours, and memory management's own.
 KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
+# Seconds for each program, on x86-64.
 TIME_LIMIT = 900
 SKIPPED = 4
 # Seconds that the long programs take on a busy machine. They only affect how evenly the
@@ -81,8 +82,11 @@ def compile_tests(built: build.BuiltKernel) -> dict[str, Path]:
     return compiler.programs(built.tree / SELFTESTS, flags, built.target.compiler)
 
 
-def guest_lines(kunit: bool, programs: Sequence[str], on_only: bool = False) -> list[str]:
+def guest_lines(
+    kunit: bool, programs: Sequence[str], on_only: bool = False, patience: int = 1
+) -> list[str]:
     """Return the commands of the guest's script."""
+    limit = TIME_LIMIT * patience
     lines = ["cd /"]  # discard.image unmounts /mnt
     if on_only:
         lines.append("export UNMAP_ON_ONLY=1")
@@ -92,7 +96,7 @@ def guest_lines(kunit: bool, programs: Sequence[str], on_only: bool = False) -> 
             "\t[ -d $suite ] && report kunit ${suite##*/} -- cat $suite/results",
             "done",
         ]
-    lines += [f"report guest {name} -- timeout {TIME_LIMIT} /bin/{name}" for name in programs]
+    lines += [f"report guest {name} -- timeout {limit} /bin/{name}" for name in programs]
     return lines
 
 
@@ -141,7 +145,8 @@ def hear(
     machine = vm.Machine(
         built, request.cpus, exact=False, boot=request.words, timeout=request.timeout
     )
-    lines = guest_lines(request.kunit, request.programs, request.on_only)
+    patience = built.target.patience
+    lines = guest_lines(request.kunit, request.programs, request.on_only, patience)
     if request.races:
         lines.append(kcsan.READ)
     work = session.job(lines, {f"/bin/{name}": programs[name] for name in request.programs})

@@ -75,6 +75,7 @@ from swathe.check import (
 )
 from swathe.cli import arguments
 from swathe.kernel import packages
+from swathe.kernel.arch import ARCHES
 from swathe.kernel.build import KernelRequest
 from swathe.kselftests import guests, listing
 
@@ -178,6 +179,12 @@ def wanted_programs(names: Iterable[str]) -> list[str]:
     return [name for name in known if "guest" in names or name in names]
 
 
+def limit(args: argparse.Namespace) -> int:
+    """Return the seconds after which the guest is killed: more where it is slow, unless given."""
+    seconds: int = args.timeout
+    return seconds * ARCHES[args.arch].patience if seconds == TIMEOUT else seconds
+
+
 def request_from(args: argparse.Namespace) -> TestRequest:
     asked = args.names or (["kunit", "guest"] if args.mutants else DEFAULT)
     names = [part for name in asked for part in GROUPS.get(name, (name,))]
@@ -185,7 +192,7 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     boot = f"{args.boot} unmap.mutants={args.mutants}" if args.mutants else args.boot
     guest = selftests.SelftestRequest(
         arguments.request_from(args, pristine=False), "kunit" in names, tuple(programs),
-        args.cpus, args.timeout, boot.strip(), args.record, on_only=CI in asked,
+        args.cpus, limit(args), boot.strip(), args.record, on_only=CI in asked,
     )  # fmt: skip
     own = guests.KselftestRequest(
         guest.kernel, listing.load().chosen(names, args.full), args.cpus, boot.strip(),

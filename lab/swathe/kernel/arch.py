@@ -17,6 +17,7 @@ class Arch:
     short_strings: -cpu for the other benches: the same figures in less time
     packages: Debian packages needed in addition to the launcher's
     foreign: the host cannot run the architecture's programs
+    patience: how many times as long as x86-64 a debug kernel may take for a test
     """
 
     name: str
@@ -33,6 +34,7 @@ class Arch:
     short_strings: str = "max"
     packages: tuple[str, ...] = ()
     foreign: bool = False
+    patience: int = 1
 
 
 X86_64 = Arch(
@@ -65,5 +67,6 @@ ARM64 = Arch(
     console="console=ttyAMA0 mitigations=off",
     packages=("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-system-arm"),
     foreign=True,
+    patience=3,
 )
 ARCHES = {arch.name: arch for arch in (X86_64, ARM64)}
