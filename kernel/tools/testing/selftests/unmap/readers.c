@@ -548,7 +548,7 @@ static void run_reader(struct __test_metadata *_metadata, struct reader *r,
 		       const struct reading *what)
 {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || !can_stop())
-		SKIP(return, "needs two CPUs, and breakpoints");
+		SKIP(return, "needs two CPUs, and breakpoints of a task in the kernel (x86)");
 	r->what = what;
 	EXPECT_TRUE(apart(reader_job, &r->scene));
 }
