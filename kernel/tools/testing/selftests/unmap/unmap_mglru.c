@@ -8,16 +8,22 @@
 #include "unmap_util.h"
 
 #define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"
+#define LRU_GEN_CORE	1
 #define AGING		"/sys/kernel/debug/lru_gen"
 
 static long long mglru_before = -1;
 
+/* The kernel leaves out what the processor lacks: arm64 has no accessed bit in PMDs. */
 bool mglru_set(int mask)
 {
+	long long now;
+
 	if (mglru_before < 0)
 		mglru_before = read_field(LRU_GEN_ON, "");
-	return mglru_before >= 0 && write_number(LRU_GEN_ON, mask) &&
-	       read_field(LRU_GEN_ON, "") == mask;
+	if (mglru_before < 0 || !write_number(LRU_GEN_ON, mask))
+		return false;
+	now = read_field(LRU_GEN_ON, "");
+	return (now & LRU_GEN_CORE) == (mask & LRU_GEN_CORE) && !(now & ~mask);
 }
 
 void mglru_restore(void)

@@ -151,7 +151,7 @@ long long cgroup_stat(const char *name);
 long long cgroup_read(const char *file, const char *key);
 bool cgroup_write(const char *file, const char *text);
 
-/* /sys/kernel/mm/lru_gen/enabled; false if this kernel does not take @mask. */
+/* /sys/kernel/mm/lru_gen/enabled; false if this kernel cannot switch MGLRU as @mask says. */
 bool mglru_set(int mask);
 void mglru_restore(void);
 /*
