@@ -413,12 +413,17 @@ TEST_F_TIMEOUT(swap, two_vmas, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
+#define FULL_SCANS	"/sys/kernel/mm/ksm/full_scans"
+
+/* KSM counts its scans from the boot on. */
 static bool merge_all(char *mem)
 {
+	long long scans = read_field(FULL_SCANS, "");
+
 	if (!write_text("/sys/kernel/mm/ksm/run", "1") || madvise(mem, LEN, MADV_MERGEABLE))
 		return false;
 	write_text("/sys/kernel/mm/ksm/pages_to_scan", "4096");
-	for (int i = 0; i < 200 && read_field("/sys/kernel/mm/ksm/full_scans", "") < 4; i++)
+	for (int i = 0; i < 2000 && read_field(FULL_SCANS, "") < scans + 4; i++)
 		usleep(10000);
 	return read_field("/sys/kernel/mm/ksm/pages_sharing", "") > 0;
 }
