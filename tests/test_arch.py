@@ -72,8 +72,13 @@ def test_the_machine(
     assert argv[3] == qemu
     assert argv[argv.index("-M") + 1].startswith(machine)
     assert argv[argv.index("-append") + 1].startswith(line)
+    assert argv[argv.index("-cpu") + 1] == target.cpu
     assert "virtio-serial-device" in argv
     assert not [word for word in argv if "-pci" in word]
+
+
+def test_signed_return_addresses_cost_no_cipher() -> None:
+    assert "pauth-impdef=on" in ARM64.cpu.split(",")
 
 
 class Booted(Exception):

@@ -60,6 +60,7 @@ class Machine:
     """What a guest is booted with.
 
     exact: QEMU counts instructions (-icount); otherwise CPUs run in parallel threads.
+    cpu: QEMU's -cpu, if it is not the architecture's Arch.cpu.
     image_of_disk: an existing disk; otherwise the guest gets a new one that is deleted afterwards.
     terminal: the lab's terminal is the guest's TTY; Ctrl-A X ends the guest.
     """
@@ -72,7 +73,7 @@ class Machine:
     boot: str = ""
     timeout: float = 600
     options: tuple[str, ...] = ()
-    cpu: str = "max"
+    cpu: str = ""
     image_of_disk: Path | None = None
     terminal: bool = False
 
@@ -173,7 +174,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
     target = machine.target
     return [
         "setpriv", "--pdeathsig", "KILL",
-        target.qemu, "-M", target.machine, "-cpu", machine.cpu,
+        target.qemu, "-M", target.machine, "-cpu", machine.cpu or target.cpu,
         "-m", machine.memory, "-smp", str(machine.cpus),
         *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
