@@ -72,6 +72,7 @@ static noinline unsigned int drop_run_length(struct folio *folio, struct page *p
 {
 	struct unmap_op op __uninitialized;
 
+	max = min(max, READ_ONCE(unmap_max_run));
 	op.folio = folio;
 	op.run.ptep = ptep;
 	op.run.pte = pte;
@@ -89,9 +90,14 @@ static noinline unsigned int drop_judge_run(const struct drop *d, struct folio *
 
 	if (d->written)
 		return nr;
-	while (i < nr && !pte_dirty(ptep_get(ptep + i)))
-		i++;
-	return i;
+	while (i < nr) {
+		pte = ptep_get(ptep + i);
+		if (pte_dirty(pte))
+			break;
+		/* One look says it of a whole contiguous block (arm64). */
+		i += pte_batch_hint(ptep + i, pte);
+	}
+	return min(i, nr);
 }
 
 /*
@@ -267,14 +273,17 @@ static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
 	}
 }
 
-/* Clear the stand-ins of a run, the first of which is cleared already.  Returns its length. */
+/*
+ * Clear the stand-ins of a run, the first of which is cleared already.  Returns its length.
+ * Compares what the entries say: Xeon Phi may set accessed and dirty in one that was just cleared.
+ */
 static unsigned int drop_clear_stand_ins(struct mm_struct *mm, pte_t *ptep, unsigned long addr,
 					 unsigned long pfn, unsigned int max)
 {
-	pte_t next = drop_next_stand_in(pfn);
+	softleaf_t next = make_readable_migration_entry(pfn);
 	unsigned int nr = 1;
 
-	for (; nr < max && pte_same(ptep_get(ptep + nr), next); nr++)
+	for (; nr < max && softleaf_from_pte(ptep_get(ptep + nr)).val == next.val; nr++)
 		pte_clear(mm, addr + nr * PAGE_SIZE, ptep + nr);
 	return nr;
 }
@@ -303,10 +312,12 @@ static noinline unsigned int drop_release_large(struct vm_area_struct *vma,
 static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_debt *debt, pte_t pte,
 				     pte_t *ptep, unsigned long addr, unsigned int max, int *rss)
 {
-	struct page *page = pfn_to_page(softleaf_to_pfn(softleaf_from_pte(pte)));
+	softleaf_t first = softleaf_from_pte(pte);
+	struct page *page = pfn_to_page(softleaf_to_pfn(first));
 	struct folio *folio = page_folio(page);
 	unsigned int nr = 1;
 
+	VM_WARN_ON_ONCE(!softleaf_is_migration_write(first));
 	pte_clear(vma->vm_mm, addr, ptep);
 	if (folio_test_large(folio))
 		nr = drop_release_large(vma, debt, folio, page, ptep, addr, max);
