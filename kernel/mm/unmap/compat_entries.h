@@ -146,19 +146,18 @@ static inline bool compat_device_in_rmap(softleaf_t entry)
  * single pages, only entries of the last level are invalidated.
  */
 #if UNMAP_ON_6_12 && defined(CONFIG_ARM64)
-static inline unsigned long compat_send_range(struct mm_struct *mm, pte_t pte,
+static inline unsigned long compat_send_range(struct vm_area_struct *vma, pte_t pte,
 					      unsigned long start, unsigned long end)
 {
-	struct vm_area_struct vma = TLB_FLUSH_VMA(mm, 0);
 	unsigned long last = end - PAGE_SIZE;
 
-	if (start < last && pte_accessible(mm, pte))
-		__flush_tlb_range_nosync(&vma, start, system_supports_tlb_range() ? end : last,
+	if (start < last && pte_accessible(vma->vm_mm, pte))
+		__flush_tlb_range_nosync(vma, start, system_supports_tlb_range() ? end : last,
 					 PAGE_SIZE, true, 3);
 	return last;
 }
 #else
-static inline unsigned long compat_send_range(struct mm_struct *mm, pte_t pte,
+static inline unsigned long compat_send_range(struct vm_area_struct *vma, pte_t pte,
 					      unsigned long start, unsigned long end)
 {
 	return start;
@@ -166,7 +165,7 @@ static inline unsigned long compat_send_range(struct mm_struct *mm, pte_t pte,
 #endif
 
 /* Record a deferred flush. */
-static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
+static inline void compat_note_flush(struct vm_area_struct *vma, pte_t pte,
 				     unsigned long start, unsigned long end)
 {
 #if UNMAP_ON_6_12
@@ -174,13 +173,13 @@ static inline void compat_note_flush(struct mm_struct *mm, pte_t pte,
 	 * x86 records the whole mm whatever the address, so one call is enough for a run;
 	 * others flush the address, so every page needs a call that was not sent in a range.
 	 */
-	start = compat_send_range(mm, pte, start, end);
+	start = compat_send_range(vma, pte, start, end);
 	do {
-		set_tlb_ubc_flush_pending(mm, pte, start);
+		set_tlb_ubc_flush_pending(vma->vm_mm, pte, start);
 		start += PAGE_SIZE;
 	} while (!UNMAP_ARCH_ONE_FLUSH && start < end);
 #else
-	set_tlb_ubc_flush_pending(mm, pte, start, end);
+	set_tlb_ubc_flush_pending(vma->vm_mm, pte, start, end);
 #endif
 }
 
