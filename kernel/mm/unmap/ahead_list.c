@@ -69,15 +69,22 @@ static bool list_has_place(struct folio *folio)
 	       (folio_test_swapbacked(folio) && !folio_test_anon(folio));
 }
 
-/* Law 14: whether the loop would leave the folio because of how its memory is used. */
+/*
+ * Law 14: whether the loop would leave the folio because of how its memory is used.  One look
+ * for each contiguous block of arm64: the first of its entries tells whether any is young.
+ */
 static bool list_is_hot(const struct unmap_op *op, const struct unmap_ahead *ahead)
 {
-	unsigned int i;
+	pte_t *ptep = op->run.ptep, *end = ptep + op->run.nr, pte;
 
-	for (i = 0; i < op->run.nr; i++)
-		if (unmap_ahead_is_hot(ahead, op->folio, ptep_get(op->run.ptep + i)))
+	if (!ahead->references)
+		return false;
+	for (; ptep < end; ptep += pte_batch_hint(ptep, pte)) {
+		pte = ptep_get(ptep);
+		if (unmap_ahead_is_hot(ahead, op->folio, pte))
 			return true;
-	return ahead->references && unmap_reference_is_dying(op->vma, op->folio);
+	}
+	return unmap_reference_is_dying(op->vma, op->folio);
 }
 
 /* Whether the run is all of the folio, and may go. */
