@@ -64,7 +64,11 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *   hardware cannot make a cleared entry valid again.  But a block must not be cleared in part:
  *   its other entries are first made single ones, with a flush in between, which the generic
  *   functions do.
+ * - Read without its block (unmap_arch_peek()): allowed.  All entries of a block agree in all
+ *   bits but the PFN, accessed and dirty, and ptep_get() reads 16 entries to gather those two.
  *
+ * unmap_arch_peek() - an entry as it is: all bits are those of ptep_get(), but accessed and
+ *	dirty may be missing.
  * UNMAP_ARCH_FOURS - whether unmap_arch_differ() works.  Not on Xen PV: its entries hold
  *	machine frame numbers, which are not consecutive for consecutive pages.
  * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none.  Loads
@@ -78,6 +82,12 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *	where it is constant (x86-64 keeps the inverted offset in adjacent bits).  0: it is
  *	not, compare entry by entry.
  */
+#ifdef CONFIG_ARM64
+#define unmap_arch_peek		__ptep_get
+#else
+#define unmap_arch_peek		ptep_get
+#endif
+
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #define UNMAP_ARCH_FOURS	(!cpu_feature_enabled(X86_FEATURE_XENPV))
 

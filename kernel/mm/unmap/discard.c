@@ -182,7 +182,7 @@ static __always_inline unsigned int discard_skip_none(const struct discard *d)
 		nr += 8;
 	if (nr + 4 <= left && unmap_arch_all_none(d->ptep + nr, 4))
 		nr += 4;
-	while (nr < left && pte_none(ptep_get(d->ptep + nr)))
+	while (nr < left && pte_none(unmap_arch_peek(d->ptep + nr)))
 		nr++;
 	return nr;
 }

@@ -161,7 +161,7 @@ static bool drop_has_strays(pte_t *table, const struct drop_seen *seen)
 	if (seen->covered == PTRS_PER_PTE)
 		return false;
 	for (i = 0; i < PTRS_PER_PTE; i++)
-		used += !pte_none(ptep_get(table + i));
+		used += !pte_none(unmap_arch_peek(table + i));
 	return used != seen->used;
 }
 

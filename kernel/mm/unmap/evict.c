@@ -93,7 +93,7 @@ static void evict_start_run(struct unmap_op *op, struct page_vma_mapped_walk *pv
 
 	run->ptep = pvmw->pte;
 	run->addr = pvmw->address;
-	run->pte = ptep_get(pvmw->pte);
+	run->pte = unmap_arch_peek(pvmw->pte);
 	run->page = folio_page(op->folio, 0);
 	run->nr = 1;
 	run->noted = false;
@@ -219,8 +219,8 @@ static __always_inline bool evict_in_use_nearby(const struct pte_run *run, unsig
 {
 	pte_t *next = run->ptep + nr;
 
-	return (!PAGE_ALIGNED(next) && !pte_none(ptep_get(next))) ||
-	       !pte_none(ptep_get(run->ptep));
+	return (!PAGE_ALIGNED(next) && !pte_none(unmap_arch_peek(next))) ||
+	       !pte_none(unmap_arch_peek(run->ptep));
 }
 
 /*

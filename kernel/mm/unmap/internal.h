@@ -144,8 +144,8 @@
  * @ptep: the first entry; its table is mapped, and locked by the caller
  * @addr: the user address it translates
  * @nr: how many entries, at least one
- * @pte: the first entry's value; unmap_run_clear() adds the accessed and dirty
- *	bits of all other entries
+ * @pte: the first entry's value, which may lack accessed and dirty (unmap_arch_peek());
+ *	unmap_run_clear() adds those two of all entries
  * @page: the page the first entry maps
  * @noted: its TLB flush was recorded for later, not made
  *

@@ -129,7 +129,7 @@ static void reference_move(struct page_vma_mapped_walk *pvmw, pte_t *ptep, unsig
  */
 static noinline unsigned int reference_run(struct page_vma_mapped_walk *pvmw, bool *young)
 {
-	pte_t *ptep = pvmw->pte, pte = ptep_get(ptep), want = pte_mkold(pte_mkclean(pte));
+	pte_t *ptep = pvmw->pte, pte = unmap_arch_peek(ptep), want = pte_mkold(pte_mkclean(pte));
 	/* Once: pte_advance_pfn() checks whether x86 has inverted the PFN (L1TF). */
 	const u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
 	const unsigned long addr = pvmw->address, pfn = pte_pfn(pte);
@@ -169,7 +169,7 @@ unsigned int unmap_reference_entries(struct page_vma_mapped_walk *pvmw, bool *yo
 		*young |= reference_age_pmd(pvmw);
 		return 1;
 	}
-	if (unlikely(!pte_present(ptep_get(pvmw->pte)))) {
+	if (unlikely(!pte_present(unmap_arch_peek(pvmw->pte)))) {
 		*young |= reference_age_nonpresent(pvmw);
 		return 1;
 	}

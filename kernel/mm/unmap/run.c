@@ -108,7 +108,7 @@ static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
 
 	if (nr)
 		return nr;
-	pte = ptep_get(ptep);
+	pte = unmap_arch_peek(ptep);
 	return pte_same(run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
 }
 

@@ -72,7 +72,7 @@ unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int
 		from += 64;
 	while (from + 4 <= end && unmap_arch_all_none(table + from, 4))
 		from += 4;
-	while (from < end && pte_none(ptep_get(table + from)))
+	while (from < end && pte_none(unmap_arch_peek(table + from)))
 		from++;
 	return from;
 }

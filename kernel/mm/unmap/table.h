@@ -161,7 +161,7 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
 /* Whether the table is empty.  Page-table lock held on entry and return. */
 static __always_inline bool unmap_table_emptied(pte_t *table)
 {
-	if (likely(!pte_none(ptep_get(table + unmap_table_watched(table)))))
+	if (likely(!pte_none(unmap_arch_peek(table + unmap_table_watched(table)))))
 		return false;
 	return unmap_table_look(table);
 }
@@ -169,7 +169,7 @@ static __always_inline bool unmap_table_emptied(pte_t *table)
 /* Whether to note or record a table of @mm: it is empty, or may be.  Locks as above. */
 static __always_inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t *table)
 {
-	if (likely(!pte_none(ptep_get(table + unmap_table_watched(table)))))
+	if (likely(!pte_none(unmap_arch_peek(table + unmap_table_watched(table)))))
 		return false;
 	return unmap_table_glance(mm, table);
 }
