@@ -79,8 +79,8 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  * unmap_arch_gather() - @sum, made dirty and young if @pte is.  Callers use only these two
  *	bits of the result.
  * UNMAP_ARCH_SWAP_STEP - the difference between the swap PTEs of consecutive offsets,
- *	where it is constant (x86-64 keeps the inverted offset in adjacent bits).  0: it is
- *	not, compare entry by entry.
+ *	where it is constant (the offset is in adjacent bits: x86-64, which inverts it, and
+ *	arm64).  0: it is not, compare entry by entry.
  */
 #ifdef CONFIG_ARM64
 #define unmap_arch_peek		__ptep_get
@@ -132,10 +132,6 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 {
 	return native_make_pte(sum.pte | pte.pte);
 }
-
-#define UNMAP_ARCH_SWAP_STEP						\
-	(pte_val(swp_entry_to_pte(swp_entry(0, 1))) -			\
-	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
 #else
 #define UNMAP_ARCH_FOURS	false
 
@@ -170,9 +166,29 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 		sum = pte_mkyoung(sum);
 	return sum;
 }
+#endif
 
+#if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
+#define UNMAP_ARCH_SWAP_STEP						\
+	(pte_val(swp_entry_to_pte(swp_entry(0, 1))) -			\
+	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
+#else
 #define UNMAP_ARCH_SWAP_STEP	0UL
 #endif
+
+/*
+ * set_pte_at(), of an entry that is not present, over one that is none.  On arm64 neither
+ * belongs to a contiguous block: there is none to be split, and none to be made.
+ */
+static __always_inline void unmap_arch_set_nonpresent(struct mm_struct *mm, unsigned long addr,
+						      pte_t *ptep, pte_t pte)
+{
+#ifdef CONFIG_ARM64
+	__set_ptes(mm, addr, ptep, pte, 1);
+#else
+	set_pte_at(mm, addr, ptep, pte);
+#endif
+}
 
 /* Clear the entry at @ptep[@i], and gather its dirty and accessed bits in @sum. */
 static __always_inline pte_t unmap_arch_clear_gather(struct mm_struct *mm, unsigned long addr,

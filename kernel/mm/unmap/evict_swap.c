@@ -92,7 +92,7 @@ static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
 	pte_t *ptep;
 
 	for (ptep = op->run.ptep; ptep < end; ptep++) {
-		set_pte_at(mm, addr, ptep, pte);
+		unmap_arch_set_nonpresent(mm, addr, ptep, pte);
 		pte = swap_pte_after(pte);
 		addr += PAGE_SIZE;
 	}
