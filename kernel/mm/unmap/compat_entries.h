@@ -114,18 +114,6 @@ static inline void compat_clear_nonpresent(struct mm_struct *mm, unsigned long a
 #endif
 }
 
-/* The length of a run that may differ in write permission, soft-dirty, accessed and dirty. */
-static inline unsigned int compat_pte_batch(struct folio *folio, unsigned long addr,
-					    pte_t *ptep, pte_t pte, unsigned int max)
-{
-#if UNMAP_ON_6_12
-	return folio_pte_batch(folio, addr, ptep, pte, max,
-			       FPB_IGNORE_DIRTY | FPB_IGNORE_SOFT_DIRTY, NULL, NULL, NULL);
-#else
-	return folio_pte_batch(folio, ptep, pte, max);
-#endif
-}
-
 /*
  * Whether a device entry is in rmap.  In 6.12 a device-exclusive one is not: making it removes
  * the rmap.

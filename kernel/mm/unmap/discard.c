@@ -93,7 +93,7 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
 						 bool large)
 {
 	unsigned int limit = large ? discard_run_limit(d, folio, page) : 1;
-	unsigned int nr = discard_clear_anon(d, pte, folio, limit);
+	unsigned int nr = discard_clear_anon(d, pte, limit);
 
 	discard_count_rss(d, MM_ANONPAGES, nr);
 	discard_note_cleared(d, nr, pte);
@@ -120,7 +120,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 {
 	bool large = folio_test_large(folio), delay_rmap = false;
 	unsigned int limit = large ? discard_run_limit(d, folio, page) : 1;
-	unsigned int nr = discard_run_length(d, pte, folio, limit);
+	unsigned int nr = discard_run_length(d, pte, limit);
 
 	pte = unmap_arch_clear(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	if (pte_dirty(pte))
@@ -194,7 +194,7 @@ static void discard_entries(struct discard *d)
 	pte_t pte;
 
 	while (d->addr < d->end) {
-		pte = ptep_get(d->ptep);
+		pte = unmap_arch_peek(d->ptep);
 		if (pte_none(pte))
 			nr = discard_skip_none(d);
 		else if (need_resched())

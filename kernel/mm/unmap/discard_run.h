@@ -94,14 +94,16 @@ static __always_inline unsigned int discard_take_fours(struct discard *d, unsign
 
 /*
  * Find the length of the run that begins with @pte; if @clear, clear its entries as they
- * are found.  The first entry belongs to the run without a comparison.  A single entry is
- * the base for what the next one should be: bits that do not matter may change in a run.
+ * are found.  The first entry belongs to the run without a comparison.  A single entry, or
+ * contiguous block of arm64 (pte_batch_hint()), is the base for what the next one should be:
+ * bits that do not matter may change in a run.  Physical addresses of 52 bits are not one
+ * number in an entry, but the high bits are the same in all of a folio.
  */
 static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pte,
 						     unsigned int limit, bool clear)
 {
 	u64 step = discard_pte_step(pte);
-	unsigned int nr = 0;
+	unsigned int nr = 0, block;
 	pte_t next;
 
 	if (limit == 1) {
@@ -112,36 +114,34 @@ static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pt
 		nr = discard_take_fours(d, nr, &pte, step, limit, clear);
 		if (nr == limit)
 			break;
-		next = ptep_get(d->ptep + nr);
+		next = unmap_arch_peek(d->ptep + nr);
 		if (nr && !discard_is_alike(next, pte))
 			break;
-		pte = __pte(pte_val(next) + step);
-		discard_clear_entries(d, nr++, 1, clear);
+		block = pte_batch_hint(d->ptep + nr, next);
+		if (block > 1)	/* known when x86 is compiled */
+			block = min(block, limit - nr);
+		pte = __pte(pte_val(next) + block * step);
+		discard_clear_entries(d, nr, block, clear);
+		nr += block;
 	}
 	return nr;
 }
 
-/* Find a run's length without clearing it, four entries at a time where possible. */
+/* Find a run's length without clearing it. */
 static __always_inline unsigned int discard_run_length(struct discard *d, pte_t pte,
-						       struct folio *folio,
 						       unsigned int limit)
 {
-	if (limit == 1)
-		return 1;
-	if (UNMAP_ARCH_FOURS)
-		return discard_take_run(d, pte, limit, false);
-	return compat_pte_batch(folio, d->addr, d->ptep, pte, limit);
+	return limit == 1 ? 1 : discard_take_run(d, pte, limit, false);
 }
 
 static __always_inline unsigned int discard_clear_anon(struct discard *d, pte_t pte,
-						       struct folio *folio,
 						       unsigned int limit)
 {
 	unsigned int nr;
 
 	if (IS_ENABLED(CONFIG_UNMAP_PLAIN_CLEAR))
 		return discard_take_run(d, pte, limit, true);
-	nr = discard_run_length(d, pte, folio, limit);
+	nr = discard_run_length(d, pte, limit);
 	clear_full_ptes(d->tlb->mm, d->addr, d->ptep, nr, d->tlb->fullmm);
 	return nr;
 }
