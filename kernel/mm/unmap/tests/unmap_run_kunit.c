@@ -487,6 +487,37 @@ static void unmap_run_put_back_is_exact(struct kunit *test)
 	}
 }
 
+/* A swap PTE with those of the three marks whose bits are set in @marks. */
+static pte_t swap_pte(unsigned long offset, unsigned int marks)
+{
+	pte_t pte = swp_entry_to_pte(swp_entry(1, offset));
+
+	if (marks & 1)
+		pte = pte_swp_mkexclusive(pte);
+	if (marks & 2)
+		pte = pte_swp_mksoft_dirty(pte);
+	if (marks & 4)
+		pte = pte_swp_mkuffd(pte);
+	return pte;
+}
+
+/* The sum must not leave the offset's bits, wherever it carries to. */
+static void unmap_run_counts_swap_entries_up(struct kunit *test)
+{
+	unsigned int bit, marks;
+
+	if (!UNMAP_ARCH_SWAP_STEP)
+		kunit_skip(test, "not one number on this architecture");
+	for (bit = 0; bit < 32; bit++)
+		for (marks = 0; marks < 8; marks++) {
+			pte_t pte = swap_pte(BIT(bit) - 1, marks);
+			u64 next = pte_val(pte) + UNMAP_ARCH_SWAP_STEP;
+
+			KUNIT_EXPECT_EQ(test, next, pte_val(swap_pte(BIT(bit), marks)));
+			KUNIT_EXPECT_EQ(test, next, pte_val(pte_next_swp_offset(pte)));
+		}
+}
+
 static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_takes_whole_folio),
 	KUNIT_CASE(unmap_run_of_one),
@@ -510,6 +541,7 @@ static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_of_lazyfree_ignores_exclusive),
 	KUNIT_CASE(unmap_run_clear_gathers),
 	KUNIT_CASE(unmap_run_put_back_is_exact),
+	KUNIT_CASE(unmap_run_counts_swap_entries_up),
 	{}
 };
 
