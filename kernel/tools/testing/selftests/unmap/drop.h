@@ -22,8 +22,6 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define DROP_IDLE	UNMAP_SYSFS "drop_idle_ms"
-#define DROP_SHARE	UNMAP_SYSFS "drop_share"
 #define LEN		PMD		/* of the file, which is mapped COPIES times: */
 #define PAGES		((long)(LEN / PAGE))
 #define COPIES		40L		/* fewer tables would not be worth it */
@@ -105,8 +103,6 @@ void dropping_wait(void);
 /* Whether DROP_MS have not yet gone by. */
 bool dropping_goes_on(void);
 void dropping_stop(void);
-/* Processes with few tables are passed over: have more. */
-bool pad_tables(void);
 /* A file of LEN zeroes; -1 if there is none. */
 int drop_file(const struct scene *scene);
 /* Map it several times, one behind the other; @flags: MAP_SHARED or MAP_PRIVATE. */

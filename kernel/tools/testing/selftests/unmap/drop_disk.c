@@ -183,7 +183,7 @@ static bool open_all(struct disk *d, const struct scene *scene)
 	CHECK(!ftruncate(d->fd, LEN));
 	d->mem = map_file(d->fd, MAPPINGS, MAP_SHARED);
 	d->content = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	return d->mem != MAP_FAILED && d->content != MAP_FAILED && pad_tables();
+	return d->mem != MAP_FAILED && d->content != MAP_FAILED && pad_tables(COPIES);
 }
 
 const char *disk_needs(void)

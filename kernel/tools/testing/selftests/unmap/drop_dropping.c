@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drop.h"
@@ -20,14 +19,6 @@ static struct dropping {
 
 static pthread_t thread;
 static double began;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
 
 static void *keep_dropping(void *arg)
 {
@@ -68,17 +59,6 @@ void dropping_stop(void)
 	WRITE_ONCE(dropping->stop, true);
 	pthread_join(thread, NULL);
 	table_window(0);
-}
-
-bool pad_tables(void)
-{
-	char *mem = map_aligned(COPIES * PMD, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1);
-
-	CHECK(mem != MAP_FAILED && !madvise(mem, COPIES * PMD, MADV_NOHUGEPAGE));
-	for (long i = 0; i < COPIES; i++)
-		mem[i * PMD] = 1;
-	return true;
 }
 
 int drop_file(const struct scene *scene)

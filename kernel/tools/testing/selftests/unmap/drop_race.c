@@ -19,10 +19,6 @@
 
 #include "drop.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
-
 #define TRIES		200	/* of MADV_COLLAPSE, in two seconds */
 #define THREADS		3
 #define MAPPINGS	14L	/* of each thread: the last one is private */
@@ -405,7 +401,7 @@ static bool flush(struct scene *scene, bool (*change)(char *mem, int fd))
 	bool right;
 	char *mem;
 
-	CHECK(make_file(scene) && pad_tables());
+	CHECK(make_file(scene) && pad_tables(COPIES));
 	mem = map_aligned(COPIES * LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	CHECK(mem != MAP_FAILED);
 	for (long i = 0; i < COPIES; i++)
@@ -427,15 +423,6 @@ bool race_flush(struct scene *scene)
 bool race_flush_collapsed(struct scene *scene)
 {
 	return flush(scene, change_by_collapse);
-}
-
-/* Drop tables until told to stop. */
-static void *keep_dropping(void *arg)
-{
-	use_cpu(1);
-	while (!READ_ONCE(stop))
-		drop_slabs();
-	return NULL;
 }
 
 /*
@@ -460,23 +447,13 @@ static bool unmap_beside(char *mem, int fd)
 
 bool race_munmap(struct scene *scene)
 {
-	pthread_t thread;
 	bool right;
 	char *mem;
 
-	CHECK(make_file(scene));
-	mem = map_aligned(COPIES * LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	CHECK(mem != MAP_FAILED);
-	/* So many that the process is worth a look. */
-	for (long i = 9; i < COPIES; i++)
-		CHECK(mmap(mem + i * LEN, LEN, PROT_READ | PROT_WRITE,
-			   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-	for (long i = 9; i < COPIES; i++)
-		mem[i * LEN] = 1;
-	stop = false;
-	CHECK(!pthread_create(&thread, NULL, keep_dropping, NULL));
+	CHECK(make_file(scene) && pad_tables(COPIES));
+	mem = map_aligned(9 * LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	CHECK(mem != MAP_FAILED && dropping_start());
 	right = unmap_beside(mem, scene->fd);
-	WRITE_ONCE(stop, true);
-	pthread_join(thread, NULL);
+	dropping_stop();
 	return right;
 }

@@ -15,10 +15,6 @@
 
 #include "drop.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
-
 #define MAPPINGS	4L
 #define HOLES		448L	/* pages in which holes are punched; the writer has the others */
 #define STEP		7L	/* pages: only so many are looked at, in folios of each size */
@@ -142,7 +138,7 @@ static bool race(struct scene *scene, bool (*take)(struct taken *t))
 	long times;
 
 	t.mem = map_file(t.fd, MAPPINGS, MAP_SHARED);
-	CHECK(t.mem != MAP_FAILED && pad_tables());
+	CHECK(t.mem != MAP_FAILED && pad_tables(COPIES));
 	CHECK(dropping_start());
 	CHECK(!pthread_create(&t.writer, NULL, keep_writing, &t));
 	times = keep_taking(&t, take);

@@ -119,7 +119,7 @@ static bool watch(struct scene *scene, bool minor)
 
 	w.minor = minor;
 	w.mem = map_file(fd, WATCHED, MAP_SHARED);
-	CHECK(w.mem != MAP_FAILED && pad_tables());
+	CHECK(w.mem != MAP_FAILED && pad_tables(COPIES));
 	/* Pages that are not in the file yet raise faults of another kind. */
 	CHECK(!posix_fallocate(fd, 0, LEN));
 	CHECK(dropping_start());

@@ -4,12 +4,21 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fault_util.h"
 #include "unmap_util.h"
 
 #define MANY	1000000000L
+
+double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
 
 /*
  * The address range of a kernel function.  Shared memory: the processes of all tests look

@@ -6,7 +6,7 @@
  * fault_swap.c		swap of a chosen size that may fail
  * fault_child.c	children that run a job in steps; control groups for them
  * fault_latency.c	how long mmap() takes while a throttled task reclaims the process
- * fault_util.c		failures on demand
+ * fault_util.c		failures on demand, and the time
  */
 #ifndef FAULT_UTIL_H
 #define FAULT_UTIL_H
@@ -114,6 +114,8 @@ long faults_off(const char *what);
  */
 void table_window(unsigned int us);
 
+double now(void);		/* seconds */
+
 #define GROUPS		"/sys/fs/cgroup/unmap-groups"
 
 /* fault_child.c: control groups below GROUPS, for reclaim.  "" is GROUPS itself. */
@@ -166,9 +168,11 @@ const char *latency_begin(struct throttled *t, const char *quota);
 void latency_end(struct throttled *t);
 /* In the victim: enter its group, and start the thread; false if that fails. */
 bool latency_start(pthread_t *thread, struct latency *latency);
-/* Measure with the switch off, on and off.  False if @counter did not rise while it was on. */
-bool latency_round(struct throttled *t, double seconds);
-/* Whether the stalls while it was on are few, for this host. */
-bool latency_is_low(const struct throttled *t, double seconds);
+/*
+ * Measure with the switch off, on and off: whether the stalls while it was on are few, for this
+ * host.  A host that stops the guest meanwhile looks like a stall; so there are several rounds.
+ * False, too, if @counter did not rise.
+ */
+bool latency_stays_low(struct throttled *t, double seconds);
 
 #endif /* FAULT_UTIL_H */

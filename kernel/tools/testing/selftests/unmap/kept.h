@@ -24,7 +24,6 @@ char *map_tables(size_t len, int flags, int fd);
 void fill_tables(char *mem, size_t len);
 /* Fill the tables and empty them again: the policy "pressure" keeps them. */
 void empty_tables(char *mem, size_t len);
-double now(void);		/* seconds */
 
 /* kept_busy.c: a process with NR_TABLES tables whose threads hold its mmap lock. */
 struct crowd {

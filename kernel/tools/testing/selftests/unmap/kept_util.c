@@ -2,7 +2,6 @@
 /* Tables of the test kept: see kept.h. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kept.h"
@@ -39,12 +38,4 @@ void empty_tables(char *mem, size_t len)
 {
 	fill_tables(mem, len);
 	madvise(mem, len, MADV_DONTNEED);
-}
-
-double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
 }

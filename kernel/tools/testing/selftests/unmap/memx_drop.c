@@ -8,13 +8,11 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sys/mman.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "memx_run.h"
 
-#define DROP_IDLE	UNMAP_SYSFS "drop_idle_ms"
-#define DROP_SHARE	UNMAP_SYSFS "drop_share"
 #define TABLES		"drop_tables"
 #define COUNTED		40	/* tables; drop_walk.c passes over processes with less than 32 */
 #define PAUSE		5000000	/* ns */
@@ -44,16 +42,10 @@ void drop_end(void)
 	printf("# %lld page tables were dropped\n", unmap_stat(TABLES) - dropped_before);
 }
 
-/* Tables full of entries of the zero page: they cost no memory, and stay. */
 void have_many_tables(void)
 {
-	char *mem = mmap(NULL, COUNTED * PMD, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (mem == MAP_FAILED)
+	if (!pad_tables(COUNTED))
 		differ("no memory for page tables: %m");
-	madvise(mem, COUNTED * PMD, MADV_NOHUGEPAGE);
-	for (long i = 0; i < COUNTED; i++)
-		READ_ONCE(mem[i * PMD]);
 }
 
 /* Of a few pages: not urgent.  Or of everything but pages: as urgent as can be. */

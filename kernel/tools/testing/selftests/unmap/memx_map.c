@@ -7,10 +7,6 @@
 #include "memx.h"
 #include "unmap_util.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ	22
-#endif
-
 static const int protections[] = {
 	PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE,
 	PROT_READ, PROT_NONE,

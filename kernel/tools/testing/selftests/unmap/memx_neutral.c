@@ -12,12 +12,6 @@
 
 #include "memx.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ	22
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
 #ifndef MPOL_MF_MOVE
 #define MPOL_MF_MOVE	2
 #endif

@@ -98,9 +98,11 @@ void shrink(int proc, __u64 from, __u64 to)
 		return;
 	}
 	leave_out_beginning(&trials);
-	printf("# again: memx --seed %llu --rare %u%s --proc %d --threads %d --from %llu --to %llu\n",
-	       (unsigned long long)options.seed, options.rare, options.drop ? " --drop" : "", proc, options.threads,
-	       (unsigned long long)trials.from, (unsigned long long)to);
+	printf("# again: memx --seed %llu --rare %u%s --proc %d --threads %d ",
+	       (unsigned long long)options.seed, options.rare, options.drop ? " --drop" : "",
+	       proc, options.threads);
+	printf("--from %llu --to %llu\n", (unsigned long long)trials.from,
+	       (unsigned long long)to);
 	leave_out_pieces(&trials);
 	tell_shrunk(&trials);
 }

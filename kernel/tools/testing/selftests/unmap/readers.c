@@ -47,10 +47,6 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
-
 #define DEVICE		"/dev/unmap_test"
 #define LRU_GEN		"/sys/kernel/debug/lru_gen"
 #define LRU_GEN_ON	"/sys/kernel/mm/lru_gen/enabled"

@@ -7,10 +7,6 @@
 
 #include "tables_arena.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE		25
-#endif
-
 static size_t some_table(struct disturber *d)
 {
 	return rand_r(&d->seed) % NR_TABLES * PMD;

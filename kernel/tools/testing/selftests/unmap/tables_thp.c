@@ -43,9 +43,6 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP	4
 #endif

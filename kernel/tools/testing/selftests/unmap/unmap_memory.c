@@ -36,6 +36,17 @@ char *map_aligned(size_t len, int prot, int flags, int fd)
 	return mmap(mem, len, prot, flags | MAP_FIXED, fd, 0);
 }
 
+bool pad_tables(long nr)
+{
+	char *mem = map_aligned(nr * PMD, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (mem == MAP_FAILED || madvise(mem, nr * PMD, MADV_NOHUGEPAGE))
+		return false;
+	for (long i = 0; i < nr; i++)
+		READ_ONCE(mem[i * PMD]);
+	return true;
+}
+
 /* Never zero, and different from one page to the next. */
 unsigned char fill_byte(size_t page, unsigned char seed)
 {

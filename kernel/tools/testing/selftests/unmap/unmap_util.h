@@ -18,9 +18,19 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <linux/types.h>
+#include <sys/mman.h>
 
 /* BIT_ULL(), PM_* and PAGEMAP_PFN(). */
 #include "../mm/vm_util.h"
+
+/* Newer than some C libraries. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22
+#define MADV_POPULATE_WRITE	23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
 
 #define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
@@ -40,6 +50,8 @@
 #define PMD	(2 * MIB)
 
 #define UNMAP_SYSFS	"/sys/kernel/mm/unmap/"
+#define DROP_IDLE	UNMAP_SYSFS "drop_idle_ms"
+#define DROP_SHARE	UNMAP_SYSFS "drop_share"
 #define POLICY		UNMAP_SYSFS "tables_policy"
 /* Reclaim spares tables that became empty less than 20 ms ago. */
 #define AGE		100000	/* us */
@@ -101,6 +113,11 @@ void khugepaged_rests(unsigned long kib);
 
 /* mmap() at an address aligned to 2 MiB, so that folios of any size fit. */
 char *map_aligned(size_t len, int prot, int flags, int fd);
+/*
+ * Have so many page tables more, which map the zero page: they cost no other memory, and stay.
+ * (drop_walk.c passes over processes with few tables.)
+ */
+bool pad_tables(long nr);
 void fill(char *mem, size_t len, unsigned char seed);
 /* Pages of the range that do not hold what fill() wrote. */
 long count_wrong(const char *mem, size_t len, unsigned char seed);
