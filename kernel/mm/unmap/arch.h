@@ -56,9 +56,9 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *
  * - All none: allowed.  Hardware updates only valid entries, each in one atomic access, so that
  *   a none entry stays zero, whatever its neighbours are.
- * - Compared: not done.  Entries of a contiguous block (contpte) have a bit that ptep_get()
- *   hides, accessed and dirty of any of them count for all, and 52-bit addresses are not one
- *   number.  Blocks are taken whole instead: pte_batch_hint().
+ * - Compared: not done.  Entries of a contiguous block (contpte) have a bit that single ones
+ *   have not (PTE_CONT), accessed and dirty of any of them count for all, and 52-bit addresses
+ *   are not one number.  Blocks are taken whole instead: pte_batch_hint().
  * - Cleared by plain stores (UNMAP_PLAIN_CLEAR): not done.  Clearing is the break of
  *   break-before-make, and a store of zero would do for an entry that stands alone, since
  *   hardware cannot make a cleared entry valid again.  But a block must not be cleared in part:
@@ -183,6 +183,7 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 static __always_inline void unmap_arch_set_nonpresent(struct mm_struct *mm, unsigned long addr,
 						      pte_t *ptep, pte_t pte)
 {
+	VM_WARN_ON_ONCE(!pte_none(unmap_arch_peek(ptep)) || pte_present(pte));
 #ifdef CONFIG_ARM64
 	__set_ptes(mm, addr, ptep, pte, 1);
 #else

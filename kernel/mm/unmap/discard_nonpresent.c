@@ -61,7 +61,7 @@ static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 {
 	swp_entry_t entry = softleaf_from_pte(pte);
 	unsigned int left = discard_left(d);
-	const pte_t *ptep = d->ptep, *end = ptep + left;
+	pte_t *ptep = d->ptep, *end = ptep + left;
 	unsigned short id;
 
 	if (!UNMAP_ARCH_SWAP_STEP)
@@ -70,7 +70,7 @@ static unsigned int discard_swap_run(const struct discard *d, pte_t pte)
 	while (++ptep < end) {
 		pte = __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
 		entry.val++;
-		if (!pte_same(*ptep, pte) || compat_swap_charge(entry) != id)
+		if (!pte_same(unmap_arch_peek(ptep), pte) || compat_swap_charge(entry) != id)
 			break;
 	}
 	return ptep - d->ptep;

@@ -65,7 +65,8 @@ static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vm
 
 /*
  * How many entries from @ptep on, at most @max, map consecutive pages of a large folio, and
- * differ in accessed and dirty bits only.  @pte and @page: the first one.
+ * differ in accessed and dirty bits only.  @pte and @page: the first one.  What only large folios
+ * need is not inline: single pages would pay for it.
  */
 static noinline unsigned int drop_run_length(struct folio *folio, struct page *page,
 					     pte_t *ptep, pte_t pte, unsigned int max)
@@ -73,10 +74,8 @@ static noinline unsigned int drop_run_length(struct folio *folio, struct page *p
 	struct unmap_op op __uninitialized;
 
 	max = min(max, READ_ONCE(unmap_max_run));
-	op.folio = folio;
 	op.run.ptep = ptep;
 	op.run.pte = pte;
-	op.run.page = page;
 	return unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
 						  folio_page_idx(folio, page)));
 }

@@ -152,7 +152,7 @@ static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
 
 /**
  * unmap_run_length_within - count the entries of a run of file pages
- * @op: its @run starts at a present entry; no other field is read
+ * @op: of its @run, @ptep and @pte are set, to a present entry; nothing else is read
  * @limit: does not reach beyond the table, nor beyond the folio
  *
  * Page-table lock held on entry and return.
