@@ -47,6 +47,7 @@ struct outcome {
 	long there;		/* how many stayed */
 	/* By how much counters rose. */
 	long long taken, stretches, hot, entries, freed, swapped, activated;
+	long wasted;		/* pages in use that got swap entries, and stayed (hot_rounds()) */
 	long note;		/* a number that only the job knows the meaning of */
 };
 

@@ -28,6 +28,13 @@ static long count_hot_lost(const char *mem)
 	return lost;
 }
 
+/* Which of the hot pages are there, and have a swap entry. */
+static void look_for_slots(const char *mem, bool *has)
+{
+	for (long i = EVERY_HOT / 2; i < PAGES; i += EVERY_HOT)
+		has[i] = page_flags(mem + i * PAGE) & PAGE_SWAPCACHE;
+}
+
 /*
  * clear_refs clears the accessed bits, but flushes no TLB: a processor would not set them again
  * while it knows the translations.  mprotect() makes it forget them.
@@ -39,21 +46,24 @@ static bool cool_all(const struct scene *s)
 	       !mprotect(s->mem, LEN, PROT_READ | PROT_WRITE);
 }
 
-/* All pages are cold; then the hot ones are used; then reclaim takes a portion. */
-static long one_round(const struct scene *s)
+/* All pages are cold; then the hot ones are used; then reclaim takes a portion: how many pages. */
+static bool one_round(const struct scene *s, long *taken)
 {
-	long lost;
+	static bool had[PMD / PAGE], has[PMD / PAGE];
 
-	if (!cool_all(s))
-		return HOT;
+	CHECK(cool_all(s));
 	use_hot(s->mem);
+	*taken += count_pages(s->mem, LEN, PM_PRESENT);
+	look_for_slots(s->mem, had);
 	if (s->kind == ANON || s->kind == SHMEM)
 		reclaim_all(PORTION);
 	else
 		reclaim_file(PORTION);
-	lost = count_hot_lost(s->mem);
-	use_hot(s->mem);	/* have the lost ones back */
-	return lost;
+	*taken -= count_pages(s->mem, LEN, PM_PRESENT);
+	look_for_slots(s->mem, has);
+	for (long i = 0; i < PAGES; i++)
+		outcome->wasted += has[i] && !had[i];
+	return true;
 }
 
 static bool remade(struct scene *s, ahead_job make)
@@ -64,16 +74,19 @@ static bool remade(struct scene *s, ahead_job make)
 
 bool hot_rounds(struct scene *s, ahead_job make)
 {
-	long lost = 0;
+	long taken = 0, lost = 0;
 
+	outcome->wasted = 0;
 	ahead_count_from();
 	for (int i = 0; i < ROUNDS; i++) {
 		CHECK(!i || !make || remade(s, make));
-		lost += one_round(s);
+		CHECK(one_round(s, &taken));
+		lost += count_hot_lost(s->mem);
+		use_hot(s->mem);	/* have the lost ones back */
 	}
 	ahead_count_to();
 	outcome->note = lost;
-	CHECK(count_pages(s->mem, LEN, PM_PRESENT) < PAGES - 64);
+	CHECK(taken > PORTION / (long)PAGE);
 	if (ahead_takes(s->kind))
 		CHECK(outcome->hot > HOT / 4);
 	CHECK_EQ(0, ahead_wrong(s));

@@ -16,7 +16,6 @@
 #include "ahead.h"
 
 #define LISTED		"ahead_listed"
-#define SLOTS		"ahead_slots"
 
 static struct {
 	pthread_t thread;
@@ -155,7 +154,7 @@ bool list_shared(struct scene *s)
 /* Hot pages are not taken, and get no swap entries. */
 static bool hot_listed(struct scene *s, ahead_job make)
 {
-	long long slots = -unmap_stat(SLOTS), listed = -unmap_stat(LISTED);
+	long long listed = -unmap_stat(LISTED);
 	bool done;
 
 	CHECK(list_make(s));
@@ -163,13 +162,10 @@ static bool hot_listed(struct scene *s, ahead_job make)
 	done = hot_rounds(s, make);
 	end_busy();
 	CHECK(done);
-	slots += unmap_stat(SLOTS);
 	listed += unmap_stat(LISTED);
-	if (ahead_is_on()) {
-		printf("# %lld folios listed, %lld got swap entries\n", listed, slots);
-		CHECK(listed > HOT / 2);
-		CHECK(slots <= listed + HOT / 8);
-	}
+	printf("# %lld folios listed, %ld in use got swap entries\n", listed, outcome->wasted);
+	CHECK(!ahead_is_on() || listed > HOT / 2);
+	CHECK(outcome->wasted <= HOT / 8);
 	return true;
 }
 

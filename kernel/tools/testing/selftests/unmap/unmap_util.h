@@ -36,9 +36,10 @@
 #define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
 
 /*
- * Two bits of /proc/kpageflags.  <linux/kernel-page-flags.h> has them, too, but newer
+ * Bits of /proc/kpageflags.  <linux/kernel-page-flags.h> has them, too, but newer
  * kernels' vm_util.h defines some of its names as masks.
  */
+#define PAGE_SWAPCACHE	BIT_ULL(13)
 #define PAGE_SWAPBACKED	BIT_ULL(14)
 #define PAGE_TAIL	BIT_ULL(16)
 
