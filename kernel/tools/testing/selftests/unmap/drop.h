@@ -27,6 +27,7 @@
 #define COPIES		40L		/* fewer tables would not be worth it */
 #define SEED		31
 #define IDLE_MS		30
+#define DROPPED		"drop_tables"
 
 /* How the sleeper maps the file. */
 struct mapping {
@@ -100,9 +101,13 @@ void race_seed(unsigned long seed);
 bool dropping_start(void);
 /* Wait until each table was looked at again. */
 void dropping_wait(void);
-/* Whether DROP_MS have not yet gone by. */
-bool dropping_goes_on(void);
 void dropping_stop(void);
+/*
+ * A race goes on for DROP_MS and, if tables may be dropped, until one was, which takes longer on a
+ * busy host.  dropping_start() begins it.
+ */
+void race_begins(void);
+bool race_goes_on(void);
 /* A file of LEN zeroes; -1 if there is none. */
 int drop_file(const struct scene *scene);
 /* Map it several times, one behind the other; @flags: MAP_SHARED or MAP_PRIVATE. */

@@ -194,7 +194,7 @@ bool race_ends(struct scene *scene)
 	int fd = drop_file(scene);
 	bool right = fd >= 0 && dropping_start();
 
-	for (int i = 0; right && (i < ENOUGH || dropping_goes_on()); i++)
+	for (int i = 0; right && (i < ENOUGH || race_goes_on()); i++)
 		right = all_happen(fd);
 	dropping_stop();
 	/* The last user of an mm may be reclaim, which leaves it to a worker. */

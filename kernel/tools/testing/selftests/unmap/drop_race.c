@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drop.h"
@@ -22,7 +21,6 @@
 #define TRIES		200	/* of MADV_COLLAPSE, in two seconds */
 #define THREADS		3
 #define MAPPINGS	14L	/* of each thread: the last one is private */
-#define USUAL_MS	1500
 #define ALL		(MAPPINGS * LEN)
 /* Not the first page of its table: the flush of the table itself may be of that one's address. */
 #define READ_AT		(7 * PAGE)
@@ -272,17 +270,12 @@ static bool start(struct changer *c, const struct scene *scene, int number)
 /* Drop tables, now and then in reclaim of the group, which takes pages, too. */
 static void drop_for_a_while(void)
 {
-	struct timespec begin, t;
-	double spent = 0, limit = from_env("DROP_MS", USUAL_MS) / 1e3;
-
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (long i = 0; spent < limit; i++) {
+	race_begins();
+	for (long i = 0; race_goes_on(); i++) {
 		if (i % 4)
 			drop_slabs();
 		else
 			reclaim_all(64 * PAGE);
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		spent = t.tv_sec - begin.tv_sec + (t.tv_nsec - begin.tv_nsec) / 1e9;
 	}
 }
 

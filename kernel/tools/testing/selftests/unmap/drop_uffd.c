@@ -123,7 +123,7 @@ static bool watch(struct scene *scene, bool minor)
 	/* Pages that are not in the file yet raise faults of another kind. */
 	CHECK(!posix_fallocate(fd, 0, LEN));
 	CHECK(dropping_start());
-	while (right && dropping_goes_on())
+	while (right && race_goes_on())
 		right = watch_once(&w);
 	dropping_stop();
 	CHECK(w.early);
