@@ -161,11 +161,10 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 		ahead->must_flush = true;
 }
 
-/* The folio lock keeps a dirty folio of the swap cache dirty. */
 static enum unmap_reason ahead_leave_swap(struct unmap_op *op)
 {
-	if (pte_dirty(op->run.pte) && !folio_test_dirty(op->folio))
-		folio_mark_dirty(op->folio);
+	if (pte_dirty(op->run.pte))
+		unmap_mark_dirty(op->folio);
 	return unmap_swap_leave(op);
 }
 

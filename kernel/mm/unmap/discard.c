@@ -108,7 +108,7 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
  */
 static bool discard_pass_on_dirty(struct discard *d, struct folio *folio)
 {
-	folio_mark_dirty(folio);
+	unmap_mark_dirty(folio);
 	if (!tlb_delay_rmap(d->tlb))
 		return false;
 	d->force_flush = true;

@@ -201,17 +201,6 @@ static __always_inline bool evict_leave(struct unmap_op *op, unsigned int nr)
 }
 
 /*
- * Transfer the PTE's dirty bit to the folio.  For an anonymous folio that is dirty
- * already skip the call: the folio lock keeps it dirty.  A dirty file folio may still have
- * clean blocks, so call the file system again.
- */
-static void evict_pass_on_dirty(struct folio *folio)
-{
-	if (!folio_test_anon(folio) || !folio_test_dirty(folio))
-		folio_mark_dirty(folio);
-}
-
-/*
  * Whether the entry after the run or the run's leftover is in use.  Nearly always one of
  * them is, and then the table is not empty: there is no need to check the watched entry.
  */
@@ -242,7 +231,7 @@ static __always_inline void evict_notice_table(const struct unmap_op *op, unsign
 static __always_inline bool evict_cleared(struct unmap_op *op, unsigned int nr)
 {
 	if (pte_dirty(op->run.pte) && pte_present(op->run.pte))
-		evict_pass_on_dirty(op->folio);
+		unmap_mark_dirty(op->folio);
 	if (!evict_leave(op, nr))
 		return false;
 	evict_notice_table(op, nr);

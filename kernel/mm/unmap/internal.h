@@ -287,6 +287,18 @@ static inline void unmap_count_run(unsigned int nr)
 	this_cpu_inc(unmap_stats.run_order[ilog2(nr)]);
 }
 
+/*
+ * folio_mark_dirty(), without the calls where they would do nothing: what is backed by swap is only
+ * flagged as dirty, and noop_dirty_folio() does not do it twice.  A dirty folio of a file may still
+ * have clean blocks, so call the file system again.
+ */
+static inline void unmap_mark_dirty(struct folio *folio)
+{
+	if (!folio_test_swapbacked(folio) || !folio_test_dirty(folio) ||
+	    folio_test_reclaim(folio))
+		folio_mark_dirty(folio);
+}
+
 int unmap_stat_show(char *buf);
 
 /* disturb.c: a window.  If a test asks for it, wait here, so that other CPUs can race. */
