@@ -32,6 +32,12 @@ static int discard_rmap_uncounted(struct folio *folio, unsigned int nr,
 	return 0;
 }
 
+/* Count a mapping of the page less.  Returns whether it was the last one. */
+static __always_inline bool rmap_page_goes(struct page *page)
+{
+	return atomic_add_negative(-1, &page->_mapcount);
+}
+
 /**
  * discard_rmap_large - remove the rmap of consecutive pages of a large folio
  * @folio: not hugetlb
@@ -52,8 +58,11 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
 	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
 		return discard_rmap_uncounted(folio, nr, vma);
 	folio_sub_large_mapcount(folio, nr, vma);
+	for (; page + 4 <= end; page += 4)
+		last += rmap_page_goes(page) + rmap_page_goes(page + 1) +
+			rmap_page_goes(page + 2) + rmap_page_goes(page + 3);
 	for (; page < end; page++)
-		last += atomic_add_negative(-1, &page->_mapcount);
+		last += rmap_page_goes(page);
 	if (!last)
 		return 0;
 
