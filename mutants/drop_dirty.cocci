@@ -7,6 +7,6 @@ drop_clear_run(...)
   <...
 - if (pte_dirty(pte))
 + if (pte_dirty(pte) && !unmap_mutated(DROP_DIRTY))
-	folio_mark_dirty(folio);
+	unmap_mark_dirty(folio);
   ...>
 }

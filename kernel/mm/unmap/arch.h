@@ -74,6 +74,8 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none.  Loads
  *	each, and tests the OR of them once: pte_none() ignores the same bits in that.
  *	May return false where this is not implemented.
+ * unmap_arch_any_dirty() - whether any of @nr entries from @ptep on is dirty: all of them are
+ *	present, and the last contiguous block of arm64 may reach beyond them.
  * unmap_arch_differ() - the bits in which any of four entries from @ptep on differs from
  *	its expected value: @want for the first, and @step more for each that follows.
  * unmap_arch_gather() - @sum, made dirty and young if @pte is.  Callers use only these two
@@ -120,6 +122,18 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 	return pte_none(native_make_pte(bits));
 }
 
+static inline bool unmap_arch_any_dirty(pte_t *ptep, unsigned int nr)
+{
+	const pte_t *end = ptep + nr;
+	pteval_t bits = 0;
+
+	for (; ptep + 4 <= end; ptep += 4)
+		bits |= unmap_arch_four(ptep);
+	for (; ptep < end; ptep++)
+		bits |= ptep->pte;
+	return pte_dirty(native_make_pte(bits));
+}
+
 static __always_inline pte_t unmap_arch_differ(const pte_t *ptep, pte_t want, u64 step)
 {
 	return native_make_pte((ptep[0].pte ^ want.pte) |
@@ -152,6 +166,18 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 	return false;
 }
 #endif
+
+static inline bool unmap_arch_any_dirty(pte_t *ptep, unsigned int nr)
+{
+	pte_t *end = ptep + nr, pte;
+
+	for (; ptep < end; ptep += pte_batch_hint(ptep, pte)) {
+		pte = ptep_get(ptep);
+		if (pte_dirty(pte))
+			return true;
+	}
+	return false;
+}
 
 static __always_inline pte_t unmap_arch_differ(const pte_t *ptep, pte_t want, u64 step)
 {

@@ -30,7 +30,6 @@ typedef swp_entry_t softleaf_t;
 #define softleaf_is_device_private	is_device_private_entry
 #define softleaf_is_device_exclusive	is_device_exclusive_entry
 #define softleaf_is_migration		is_migration_entry
-#define softleaf_is_migration_write	is_writable_migration_entry
 #define softleaf_is_hwpoison		is_hwpoison_entry
 #define softleaf_is_uffd_wp_marker	pte_marker_entry_uffd_wp
 #define softleaf_is_poison_marker	is_poisoned_swp_entry

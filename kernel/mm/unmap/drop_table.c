@@ -8,8 +8,8 @@
  * faults do: no mlock, no userfaultfd, no soft-dirty tracking, no MMU notifier, no copied page.
  * What was judged is cleared under the same hold of the page-table lock.
  *
- * Nobody who looks for what maps a page may find a table without it while the page still counts
- * as mapped: truncation takes that for a bug.  So the table stays in its PMD, and is locked,
+ * Nobody who looks, under its lock, for what maps a page may find a table without it while the page
+ * still counts as mapped: truncation takes that for a bug.  So the table stays in its PMD, and is locked,
  * until nothing counts as mapped through it.
  *
  * Dirty bits go to the folios before the lock is dropped, and before the flush: the folios stay
@@ -18,11 +18,12 @@
  * whole file look recently used.  Those of a process that runs say what it used before it left
  * the table alone for a while, and go to the folios, as when memory is unmapped.
  *
- * The flush comes before the references of the pages are dropped.  Meanwhile migration entries
- * stand in for what was cleared; a fault that finds one waits for the lock.  The first one of a
- * run says which page it has mapped.  So one flush serves all pages of the table, and no memory
- * is needed, of which there is none in reclaim.  (The walk caches are flushed when the table is
- * unhooked.)
+ * The flush comes before the references of the pages are dropped.  Meanwhile a migration entry
+ * says which page the first entry of a run has mapped; the others are none.  A fault waits for
+ * the lock before it sets an entry, whichever it finds.  What it makes of a none entry until then
+ * is not in vain, since no entry is put back once it was cleared.  So one flush serves all pages of
+ * the table, and no memory is needed, of which there is none in reclaim.  (The walk caches are
+ * flushed when the table is unhooked.)
  */
 #include <linux/dax.h>
 #include <linux/hugetlb.h>
@@ -63,51 +64,58 @@ static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vm
 	return discard_normal_page(vma, addr, pte);
 }
 
-/*
- * How many entries from @ptep on, at most @max, map consecutive pages of a large folio, and
- * differ in accessed and dirty bits only.  @pte and @page: the first one.  What only large folios
- * need is not inline: single pages would pay for it.
- */
-static noinline unsigned int drop_run_length(struct folio *folio, struct page *page,
-					     pte_t *ptep, pte_t pte, unsigned int max)
-{
-	struct unmap_op op __uninitialized;
+/* What was seen of a table. */
+struct drop_seen {
+	unsigned int used;		/* entries that are not none */
+	unsigned int covered;		/* entries that VMAs account for */
+	/* The last entry of each run of a large folio. */
+	DECLARE_BITMAP(run_ends, MAX_PTRS_PER_PTE);
+};
 
-	max = min(max, READ_ONCE(unmap_max_run));
-	op.run.ptep = ptep;
-	op.run.pte = pte;
-	return unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
-						  folio_page_idx(folio, page)));
+/* The length of the run of a large folio that begins at @first: most end in the same word. */
+static unsigned int drop_run_length(const struct drop_seen *seen, unsigned int first)
+{
+	unsigned long ends = seen->run_ends[BIT_WORD(first)] >> (first % BITS_PER_LONG);
+	unsigned long last = likely(ends) ? first + __ffs(ends) :
+			     find_next_bit(seen->run_ends, PTRS_PER_PTE, first);
+
+	VM_WARN_ON_ONCE(last >= PTRS_PER_PTE);
+	return last + 1 - first;
 }
 
-/* The same of entries that may go like the first one. */
-static noinline unsigned int drop_judge_run(const struct drop *d, struct folio *folio,
-					    struct page *page, pte_t *ptep, pte_t pte,
-					    unsigned int max)
+/*
+ * How many entries from @table[@i] on, at most @max, map consecutive pages of a large folio, and
+ * differ in accessed and dirty bits only; 0 if they have to stay.  What only large folios need is
+ * not inline: single pages would pay for it.
+ */
+static noinline unsigned int drop_judge_run(const struct drop *d, struct drop_seen *seen,
+					    struct folio *folio, struct page *page, pte_t *table,
+					    unsigned int i, pte_t pte, unsigned int max)
 {
-	unsigned int nr = drop_run_length(folio, page, ptep, pte, max), i = 1;
+	struct unmap_op op __uninitialized;
+	unsigned int nr;
 
-	if (d->written)
-		return nr;
-	while (i < nr) {
-		pte = ptep_get(ptep + i);
-		if (pte_dirty(pte))
-			break;
-		/* One look says it of a whole contiguous block (arm64). */
-		i += pte_batch_hint(ptep + i, pte);
-	}
-	return min(i, nr);
+	max = min(max, READ_ONCE(unmap_max_run));
+	op.run.ptep = table + i;
+	op.run.pte = pte;
+	nr = unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
+						folio_page_idx(folio, page)));
+	if (!d->written && unmap_arch_any_dirty(table + i, nr))
+		return 0;
+	__set_bit(i + nr - 1, seen->run_ends);
+	return nr;
 }
 
 /*
  * Judge an entry that is not none, and those that continue its run, at most @max in all.  Returns
  * how many may go; 0 if the entry has to stay.
  */
-static unsigned int drop_judge_entry(const struct drop *d, struct vm_area_struct *vma,
-				     unsigned long addr, pte_t *ptep, pte_t pte,
+static unsigned int drop_judge_entry(const struct drop *d, struct drop_seen *seen,
+				     struct vm_area_struct *vma, pte_t *table,
+				     unsigned long base, unsigned int i, pte_t pte,
 				     unsigned int max)
 {
-	struct page *page = drop_page_of(d, vma, addr, pte);
+	struct page *page = drop_page_of(d, vma, base + i * PAGE_SIZE, pte);
 	struct folio *folio;
 
 	if (!page)
@@ -115,14 +123,10 @@ static unsigned int drop_judge_entry(const struct drop *d, struct vm_area_struct
 	folio = page_folio(page);
 	if (folio_test_anon(folio))
 		return 0;
-	return folio_test_large(folio) ? drop_judge_run(d, folio, page, ptep, pte, max) : 1;
+	if (folio_test_large(folio))
+		return drop_judge_run(d, seen, folio, page, table, i, pte, max);
+	return 1;
 }
-
-/* What was seen of a table: entries that are not none, and entries that VMAs account for. */
-struct drop_seen {
-	unsigned int used;
-	unsigned int covered;
-};
 
 /* Judge the entries of one VMA.  Returns whether all of them may go. */
 static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
@@ -140,7 +144,7 @@ static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte
 			i = unmap_table_next_used(table, i + 1, end);
 			continue;
 		}
-		nr = drop_judge_entry(d, vma, base + i * PAGE_SIZE, table + i, pte, end - i);
+		nr = drop_judge_entry(d, seen, vma, table, base, i, pte, end - i);
 		if (!nr)
 			return false;
 		seen->used += nr;
@@ -165,10 +169,10 @@ static bool drop_has_strays(pte_t *table, const struct drop_seen *seen)
 }
 
 /* Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays. */
-static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base)
+static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base,
+					 struct drop_seen *seen)
 {
 	struct vm_area_struct *vma, *found = NULL;
-	struct drop_seen seen = {};
 	struct vma_iterator vmi;
 
 	/* It would be filled again. */
@@ -180,83 +184,68 @@ static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, uns
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}
-		if (!drop_judge_vma(d, vma, table, base, &seen)) {
+		if (!drop_judge_vma(d, vma, table, base, seen)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_ENTRY, 1);
 			return NULL;
 		}
 		found = vma;
 	}
 	/* An empty table has its own ways to go. */
-	return seen.used && !drop_has_strays(table, &seen) ? found : NULL;
+	return seen->used && !drop_has_strays(table, seen) ? found : NULL;
 }
 
-/* An entry of the folio was accessed.  @last: the folio of the one before it, if that was, too. */
-static void drop_note_young(const struct drop *d, struct folio *folio, const struct folio *last)
+static bool drop_has_recency(const struct drop *d, unsigned long addr)
 {
-	folio_clear_idle(folio);
-	if (d->runs && folio != last && vma_has_recency(d->batch.vma))
-		folio_mark_accessed(folio);
-}
+	struct vm_area_struct *vma = d->batch.vma;
 
-/* In place of the first entry of a run, and of the others: so a new run begins with each first. */
-static __always_inline pte_t drop_first_stand_in(unsigned long pfn)
-{
-	return swp_entry_to_pte(make_writable_migration_entry(pfn));
-}
-
-static __always_inline pte_t drop_next_stand_in(unsigned long pfn)
-{
-	return swp_entry_to_pte(make_readable_migration_entry(pfn));
-}
-
-/* Clear entries, and leave in their place which pages they have mapped, from @pfn on. */
-static __always_inline pte_t drop_clear_one(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
-					    unsigned long pfn)
-{
-	pte_t pte = ptep_get_and_clear(mm, addr, ptep);
-
-	set_pte(ptep, drop_first_stand_in(pfn));
-	return pte;
-}
-
-static noinline pte_t drop_clear_many(struct mm_struct *mm, unsigned long addr, pte_t *ptep,
-				      unsigned long pfn, unsigned int nr)
-{
-	pte_t pte = unmap_arch_clear(mm, addr, ptep, nr, 0), next = drop_next_stand_in(pfn);
-	unsigned int i;
-
-	set_pte(ptep, drop_first_stand_in(pfn));
-	for (i = 1; i < nr; i++)
-		set_pte(ptep + i, next);
-	return pte;
+	if (addr < vma->vm_start || addr >= vma->vm_end)
+		vma = vma_lookup(d->mm, addr);
+	return vma && vma_has_recency(vma);
 }
 
 /*
- * Law 15: clear the run that begins with @pte, at most @max entries.  @last: the folio of the one
- * before it, if that was accessed; updated.  Returns the length of the run.
+ * The entry of @addr was accessed, which maps @folio.  @last: the folio of the one before it, if
+ * that was, too.
  */
-static unsigned int drop_clear_run(const struct drop *d, unsigned long addr, pte_t *ptep,
-				   pte_t pte, unsigned int max, struct folio **last)
+static void drop_note_young(const struct drop *d, unsigned long addr, struct folio *folio,
+			    const struct folio *last)
 {
-	unsigned long pfn = pte_pfn(pte);
-	struct page *page = pfn_to_page(pfn);
-	struct folio *folio = page_folio(page);
+	folio_clear_idle(folio);
+	if (d->runs && folio != last && drop_has_recency(d, addr))
+		folio_mark_accessed(folio);
+}
+
+/*
+ * Law 15: clear the run that begins with @pte, and leave in its place which pages it has mapped.
+ * @last: the folio of the one before it, if that was accessed; updated.  Returns its length.
+ */
+static unsigned int drop_clear_run(const struct drop *d, const struct drop_seen *seen,
+				   pte_t *table, unsigned long base, unsigned int i, pte_t pte,
+				   struct folio **last)
+{
+	struct folio *folio = page_folio(pfn_to_page(pte_pfn(pte)));
+	pte_t stand_in = swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte)));
+	unsigned long addr = base + i * PAGE_SIZE;
 	unsigned int nr = 1;
 
 	VM_WARN_ON_ONCE(!pte_present(pte) || folio_test_anon(folio));
-	if (folio_test_large(folio))
-		nr = drop_run_length(folio, page, ptep, pte, max);
-	pte = nr == 1 ? drop_clear_one(d->mm, addr, ptep, pfn) :
-			drop_clear_many(d->mm, addr, ptep, pfn, nr);
+	if (folio_test_large(folio)) {
+		nr = drop_run_length(seen, i);
+		pte = unmap_arch_clear(d->mm, addr, table + i, nr, 0);
+	} else {
+		pte = ptep_get_and_clear(d->mm, addr, table + i);
+	}
+	set_pte(table + i, stand_in);
 	if (pte_dirty(pte))
-		folio_mark_dirty(folio);
+		unmap_mark_dirty(folio);
 	if (pte_young(pte))
-		drop_note_young(d, folio, *last);
+		drop_note_young(d, addr, folio, *last);
 	*last = pte_young(pte) ? folio : NULL;
 	return nr;
 }
 
-static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
+static void drop_clear(const struct drop *d, const struct drop_seen *seen, pte_t *table,
+		       unsigned long base)
 {
 	struct folio *last = NULL;
 	unsigned int i = 0;
@@ -267,73 +256,54 @@ static void drop_clear(const struct drop *d, pte_t *table, unsigned long base)
 		if (pte_none(pte))
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
 		else
-			i += drop_clear_run(d, base + i * PAGE_SIZE, table + i, pte,
-					    PTRS_PER_PTE - i, &last);
+			i += drop_clear_run(d, seen, table, base, i, pte, &last);
 	}
 }
 
-/*
- * Clear the stand-ins of a run, the first of which is cleared already.  Returns its length.
- * Compares what the entries say: Xeon Phi may set accessed and dirty in one that was just cleared.
- */
-static unsigned int drop_clear_stand_ins(struct mm_struct *mm, pte_t *ptep, unsigned long addr,
-					 unsigned long pfn, unsigned int max)
+/* Release what a run of a large folio has mapped, from @page on, but for the references. */
+static noinline void drop_release_large(struct vm_area_struct *vma, struct rmap_debt *debt,
+					struct folio *folio, struct page *page, unsigned int nr)
 {
-	softleaf_t next = make_readable_migration_entry(pfn);
-	unsigned int nr = 1;
-
-	for (; nr < max && softleaf_from_pte(ptep_get(ptep + nr)).val == next.val; nr++)
-		pte_clear(mm, addr + nr * PAGE_SIZE, ptep + nr);
-	return nr;
-}
-
-/*
- * Release what a run of a large folio has mapped, from @page on, whose stand-in is cleared
- * already, but for the references.  Returns its length.
- */
-static noinline unsigned int drop_release_large(struct vm_area_struct *vma,
-						struct rmap_debt *debt, struct folio *folio,
-						struct page *page, pte_t *ptep,
-						unsigned long addr, unsigned int max)
-{
-	unsigned int nr = drop_clear_stand_ins(vma->vm_mm, ptep, addr, page_to_pfn(page), max);
 	int gone = discard_rmap_large(folio, page, nr, vma);
 
 	if (gone)
 		discard_owe(debt, folio, NR_FILE_MAPPED, gone);
-	return nr;
 }
 
-/*
- * Release what a run has mapped, for whose first entry @pte stands in.  Returns its length.
- * softleaf_to_page() would want the pages to be locked, as pages that migrate are.
- */
-static unsigned int drop_release_run(struct vm_area_struct *vma, struct rmap_debt *debt, pte_t pte,
-				     pte_t *ptep, unsigned long addr, unsigned int max, int *rss)
+/* softleaf_from_pte() would look for bits of software, of which a stand-in has none. */
+static __always_inline unsigned long drop_stand_in_pfn(pte_t pte)
 {
-	softleaf_t first = softleaf_from_pte(pte);
-	struct page *page = pfn_to_page(softleaf_to_pfn(first));
+	return __swp_offset(__pte_to_swp_entry(pte)) & SWP_PFN_MASK;
+}
+
+/* Release what a run has mapped, for whose first entry @pte stands in.  Returns its length. */
+static unsigned int drop_release_run(struct vm_area_struct *vma, const struct drop_seen *seen,
+				     struct rmap_debt *debt, unsigned int i, pte_t pte, int *rss)
+{
+	struct page *page = pfn_to_page(drop_stand_in_pfn(pte));
 	struct folio *folio = page_folio(page);
 	unsigned int nr = 1;
 
-	VM_WARN_ON_ONCE(!softleaf_is_migration_write(first));
-	pte_clear(vma->vm_mm, addr, ptep);
-	if (folio_test_large(folio))
-		nr = drop_release_large(vma, debt, folio, page, ptep, addr, max);
-	else if (atomic_add_negative(-1, &folio->_mapcount))
+	VM_WARN_ON_ONCE(!softleaf_is_migration(softleaf_from_pte(pte)));
+	if (folio_test_large(folio)) {
+		nr = drop_run_length(seen, i);
+		drop_release_large(vma, debt, folio, page, nr);
+	} else if (atomic_add_negative(-1, &folio->_mapcount)) {
 		discard_owe(debt, folio, NR_FILE_MAPPED, 1);
+	}
 	rss[mm_counter_file(folio)] -= nr;
 	folio_put_refs(folio, nr);
 	return nr;
 }
 
 /* The TLB was flushed.  Law 4: everything is accounted for before the lock is dropped. */
-static void drop_release(struct drop *d, pte_t *table, unsigned long base)
+static void drop_release(struct drop *d, const struct drop_seen *seen, pte_t *table,
+			 unsigned long base)
 {
 	struct vm_area_struct *vma = d->batch.vma;
 	int rss[NR_MM_COUNTERS] = {};
 	struct rmap_debt debt = {};
-	unsigned int i = 0, nr, entries = 0;
+	unsigned int i = 0;
 
 	while (i < PTRS_PER_PTE) {
 		pte_t pte = ptep_get(table + i);
@@ -342,18 +312,16 @@ static void drop_release(struct drop *d, pte_t *table, unsigned long base)
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
 			continue;
 		}
-		nr = drop_release_run(vma, &debt, pte, table + i, base + i * PAGE_SIZE,
-				      PTRS_PER_PTE - i, rss);
-		entries += nr;
-		i += nr;
+		pte_clear(vma->vm_mm, base + i * PAGE_SIZE, table + i);
+		i += drop_release_run(vma, seen, &debt, i, pte, rss);
 	}
 	discard_pay_debt(&debt);
 	update_hiwater_rss(vma->vm_mm);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (rss[i])
 			add_mm_counter(vma->vm_mm, i, rss[i]);
-	unmap_count(UNMAP_STAT_DROP_ENTRIES, entries);
-	d->drops_left -= min(d->drops_left, DROP_TABLE + entries);
+	unmap_count(UNMAP_STAT_DROP_ENTRIES, seen->used);
+	d->drops_left -= min(d->drops_left, DROP_TABLE + seen->used);
 }
 
 /*
@@ -362,15 +330,16 @@ static void drop_release(struct drop *d, pte_t *table, unsigned long base)
  */
 static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
 {
-	struct vm_area_struct *vma = drop_judge(d, table, base);
+	struct drop_seen seen = {};
+	struct vm_area_struct *vma = drop_judge(d, table, base, &seen);
 
 	if (!vma)
 		return false;
 	d->batch.vma = vma;
 	unmap_window();		/* for those who wait for the lock meanwhile */
-	drop_clear(d, table, base);
+	drop_clear(d, &seen, table, base);
 	flush_tlb_range(vma, base, base + PMD_SIZE);
-	drop_release(d, table, base);
+	drop_release(d, &seen, table, base);
 	return true;
 }
 
