@@ -21,6 +21,7 @@ These parts take longer and run only when named:
                 and put the switch back, swathe-proof must find mutants
     powercut    two guests lose their power: synced data must be on their disks
     newest      KUnit and three system-call tests in the debug kernel of Linux 7.3
+    arm64       KUnit and a system-call test in a kernel for arm64, which is cross-compiled
     ci          all parts above, as .ci/run runs them; guest only with the switch on
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
@@ -58,6 +59,7 @@ from swathe.base.errors import SwatheError, UsageError
 from swathe.base.table import Column, Table
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import (
+    arm64,
     configurations,
     debian13,
     every_release,
@@ -85,6 +87,7 @@ DEFAULT = ("lab", "hooks", "kunit", "guest", listing.PART)
 # .ci/run adds these.
 SELDOM = (
     exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut", newest.PART,
+    arm64.PART,
 )  # fmt: skip
 # These take hours: kernels without one hook each, and each configuration. Packages take an hour to
 # build, and root.
@@ -252,6 +255,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         ("powercut", partial(powercuts.cut_all, request.powercut)),
         (listing.PART, partial(guests.run, request.kselftests)),
         (newest.PART, partial(newest.run, request.guest)),
+        (arm64.PART, partial(arm64.run, request.guest)),
         (configurations.PART, partial(configurations.run, request.configs)),
         (installed.PART, partial(installed.run, request.install)),
     ]
