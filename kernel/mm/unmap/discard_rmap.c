@@ -32,8 +32,8 @@ static int discard_rmap_uncounted(struct folio *folio, unsigned int nr,
 	return 0;
 }
 
-/* Count a mapping of the page less.  Returns whether it was the last one. */
-static __always_inline bool rmap_page_goes(struct page *page)
+/* Take one mapping off a page.  Returns whether it was the last one. */
+static __always_inline bool discard_unmap_page(struct page *page)
 {
 	return atomic_add_negative(-1, &page->_mapcount);
 }
@@ -59,10 +59,10 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
 		return discard_rmap_uncounted(folio, nr, vma);
 	folio_sub_large_mapcount(folio, nr, vma);
 	for (; page + 4 <= end; page += 4)
-		last += rmap_page_goes(page) + rmap_page_goes(page + 1) +
-			rmap_page_goes(page + 2) + rmap_page_goes(page + 3);
+		last += discard_unmap_page(page) + discard_unmap_page(page + 1) +
+			discard_unmap_page(page + 2) + discard_unmap_page(page + 3);
 	for (; page < end; page++)
-		last += rmap_page_goes(page);
+		last += discard_unmap_page(page);
 	if (!last)
 		return 0;
 

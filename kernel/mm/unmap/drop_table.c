@@ -8,9 +8,9 @@
  * faults do: no mlock, no userfaultfd, no soft-dirty tracking, no MMU notifier, no copied page.
  * What was judged is cleared under the same hold of the page-table lock.
  *
- * Nobody who looks, under its lock, for what maps a page may find a table without it while the page
- * still counts as mapped: truncation takes that for a bug.  So the table stays in its PMD, and is locked,
- * until nothing counts as mapped through it.
+ * Nobody who looks, under its lock, for what maps a page may find a table without it while the
+ * page still counts as mapped: truncation takes that for a bug.  So the table stays in its PMD, and
+ * is locked, until nothing counts as mapped through it.
  *
  * Dirty bits go to the folios before the lock is dropped, and before the flush: the folios stay
  * mapped until then, so that writeback, which looks for writable entries, waits for the lock.
@@ -64,17 +64,25 @@ static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vm
 	return discard_normal_page(vma, addr, pte);
 }
 
-/* What was seen of a table. */
+/* A table, which is locked, and what was seen of it. */
 struct drop_seen {
+	pte_t *table;
+	unsigned long base;		/* the first address that it translates */
 	unsigned int used;		/* entries that are not none */
 	unsigned int covered;		/* entries that VMAs account for */
 	/* The last entry of each run of a large folio. */
 	DECLARE_BITMAP(run_ends, MAX_PTRS_PER_PTE);
 };
 
-/* The length of the run of a large folio that begins at @first: most end in the same word. */
-static unsigned int drop_run_length(const struct drop_seen *seen, unsigned int first)
+static __always_inline unsigned long drop_addr(const struct drop_seen *seen, const pte_t *ptep)
 {
+	return seen->base + (ptep - seen->table) * PAGE_SIZE;
+}
+
+/* The length of the run of a large folio that begins at @ptep: most end in the same word. */
+static unsigned int drop_run_length(const struct drop_seen *seen, const pte_t *ptep)
+{
+	unsigned int first = ptep - seen->table;
 	unsigned long ends = seen->run_ends[BIT_WORD(first)] >> (first % BITS_PER_LONG);
 	unsigned long last = likely(ends) ? first + __ffs(ends) :
 			     find_next_bit(seen->run_ends, PTRS_PER_PTE, first);
@@ -84,25 +92,25 @@ static unsigned int drop_run_length(const struct drop_seen *seen, unsigned int f
 }
 
 /*
- * How many entries from @table[@i] on, at most @max, map consecutive pages of a large folio, and
- * differ in accessed and dirty bits only; 0 if they have to stay.  What only large folios need is
- * not inline: single pages would pay for it.
+ * How many entries from @ptep on, at most @max, map consecutive pages of a large folio, and differ
+ * in accessed and dirty bits only; 0 if they have to stay.  @pte and @page: the first one.
+ * What only large folios need is not inline: single pages would pay for it.
  */
 static noinline unsigned int drop_judge_run(const struct drop *d, struct drop_seen *seen,
-					    struct folio *folio, struct page *page, pte_t *table,
-					    unsigned int i, pte_t pte, unsigned int max)
+					    struct folio *folio, struct page *page,
+					    pte_t *ptep, pte_t pte, unsigned int max)
 {
 	struct unmap_op op __uninitialized;
 	unsigned int nr;
 
 	max = min(max, READ_ONCE(unmap_max_run));
-	op.run.ptep = table + i;
+	op.run.ptep = ptep;
 	op.run.pte = pte;
 	nr = unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
 						folio_page_idx(folio, page)));
-	if (!d->written && unmap_arch_any_dirty(table + i, nr))
+	if (!d->written && unmap_arch_any_dirty(ptep, nr))
 		return 0;
-	__set_bit(i + nr - 1, seen->run_ends);
+	__set_bit(ptep - seen->table + nr - 1, seen->run_ends);
 	return nr;
 }
 
@@ -111,11 +119,10 @@ static noinline unsigned int drop_judge_run(const struct drop *d, struct drop_se
  * how many may go; 0 if the entry has to stay.
  */
 static unsigned int drop_judge_entry(const struct drop *d, struct drop_seen *seen,
-				     struct vm_area_struct *vma, pte_t *table,
-				     unsigned long base, unsigned int i, pte_t pte,
+				     struct vm_area_struct *vma, pte_t *ptep, pte_t pte,
 				     unsigned int max)
 {
-	struct page *page = drop_page_of(d, vma, base + i * PAGE_SIZE, pte);
+	struct page *page = drop_page_of(d, vma, drop_addr(seen, ptep), pte);
 	struct folio *folio;
 
 	if (!page)
@@ -124,16 +131,18 @@ static unsigned int drop_judge_entry(const struct drop *d, struct drop_seen *see
 	if (folio_test_anon(folio))
 		return 0;
 	if (folio_test_large(folio))
-		return drop_judge_run(d, seen, folio, page, table, i, pte, max);
+		return drop_judge_run(d, seen, folio, page, ptep, pte, max);
 	return 1;
 }
 
 /* Judge the entries of one VMA.  Returns whether all of them may go. */
-static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte_t *table,
-			   unsigned long base, struct drop_seen *seen)
+static bool drop_judge_vma(const struct drop *d, struct drop_seen *seen,
+			   struct vm_area_struct *vma)
 {
+	unsigned long base = seen->base;
 	unsigned int i = (max(base, vma->vm_start) - base) >> PAGE_SHIFT;
 	unsigned int end = (min(base + PMD_SIZE, vma->vm_end) - base) >> PAGE_SHIFT;
+	pte_t *table = seen->table;
 
 	seen->covered += end - i;
 	while (i < end) {
@@ -144,7 +153,7 @@ static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte
 			i = unmap_table_next_used(table, i + 1, end);
 			continue;
 		}
-		nr = drop_judge_entry(d, seen, vma, table, base, i, pte, end - i);
+		nr = drop_judge_entry(d, seen, vma, table + i, pte, end - i);
 		if (!nr)
 			return false;
 		seen->used += nr;
@@ -157,41 +166,40 @@ static bool drop_judge_vma(const struct drop *d, struct vm_area_struct *vma, pte
  * Whether an entry that is not none belongs to no VMA: munmap() takes the VMAs away first, and
  * then zaps with the mmap lock for reading.
  */
-static bool drop_has_strays(pte_t *table, const struct drop_seen *seen)
+static bool drop_has_strays(const struct drop_seen *seen)
 {
 	unsigned int i, used = 0;
 
 	if (seen->covered == PTRS_PER_PTE)
 		return false;
 	for (i = 0; i < PTRS_PER_PTE; i++)
-		used += !pte_none(unmap_arch_peek(table + i));
+		used += !pte_none(unmap_arch_peek(seen->table + i));
 	return used != seen->used;
 }
 
 /* Law 15.  Page-table lock and mmap lock held.  Returns a VMA of the table, or null: it stays. */
-static struct vm_area_struct *drop_judge(const struct drop *d, pte_t *table, unsigned long base,
-					 struct drop_seen *seen)
+static struct vm_area_struct *drop_judge(const struct drop *d, struct drop_seen *seen)
 {
 	struct vm_area_struct *vma, *found = NULL;
 	struct vma_iterator vmi;
 
 	/* It would be filled again. */
-	if (unmap_table_stays(table))
+	if (unmap_table_stays(seen->table))
 		return NULL;
-	vma_iter_init(&vmi, d->mm, base);
-	for_each_vma_range(vmi, vma, base + PMD_SIZE) {
+	vma_iter_init(&vmi, d->mm, seen->base);
+	for_each_vma_range(vmi, vma, seen->base + PMD_SIZE) {
 		if (!drop_vma_may(vma)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}
-		if (!drop_judge_vma(d, vma, table, base, seen)) {
+		if (!drop_judge_vma(d, seen, vma)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_ENTRY, 1);
 			return NULL;
 		}
 		found = vma;
 	}
 	/* An empty table has its own ways to go. */
-	return seen->used && !drop_has_strays(table, seen) ? found : NULL;
+	return seen->used && !drop_has_strays(seen) ? found : NULL;
 }
 
 static bool drop_has_recency(const struct drop *d, unsigned long addr)
@@ -216,26 +224,25 @@ static void drop_note_young(const struct drop *d, unsigned long addr, struct fol
 }
 
 /*
- * Law 15: clear the run that begins with @pte, and leave in its place which pages it has mapped.
- * @last: the folio of the one before it, if that was accessed; updated.  Returns its length.
+ * Law 15: clear the run that begins with @pte, and leave in its place which page that has mapped.
+ * @last: the folio of the run before it, if that was accessed; updated.  Returns its length.
  */
 static unsigned int drop_clear_run(const struct drop *d, const struct drop_seen *seen,
-				   pte_t *table, unsigned long base, unsigned int i, pte_t pte,
-				   struct folio **last)
+				   pte_t *ptep, pte_t pte, struct folio **last)
 {
 	struct folio *folio = page_folio(pfn_to_page(pte_pfn(pte)));
 	pte_t stand_in = swp_entry_to_pte(make_readable_migration_entry(pte_pfn(pte)));
-	unsigned long addr = base + i * PAGE_SIZE;
+	unsigned long addr = drop_addr(seen, ptep);
 	unsigned int nr = 1;
 
 	VM_WARN_ON_ONCE(!pte_present(pte) || folio_test_anon(folio));
 	if (folio_test_large(folio)) {
-		nr = drop_run_length(seen, i);
-		pte = unmap_arch_clear(d->mm, addr, table + i, nr, 0);
+		nr = drop_run_length(seen, ptep);
+		pte = unmap_arch_clear(d->mm, addr, ptep, nr, 0);
 	} else {
-		pte = ptep_get_and_clear(d->mm, addr, table + i);
+		pte = ptep_get_and_clear(d->mm, addr, ptep);
 	}
-	set_pte(table + i, stand_in);
+	set_pte(ptep, stand_in);
 	if (pte_dirty(pte))
 		unmap_mark_dirty(folio);
 	if (pte_young(pte))
@@ -244,9 +251,9 @@ static unsigned int drop_clear_run(const struct drop *d, const struct drop_seen 
 	return nr;
 }
 
-static void drop_clear(const struct drop *d, const struct drop_seen *seen, pte_t *table,
-		       unsigned long base)
+static void drop_clear(const struct drop *d, const struct drop_seen *seen)
 {
+	pte_t *table = seen->table;
 	struct folio *last = NULL;
 	unsigned int i = 0;
 
@@ -256,7 +263,7 @@ static void drop_clear(const struct drop *d, const struct drop_seen *seen, pte_t
 		if (pte_none(pte))
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
 		else
-			i += drop_clear_run(d, seen, table, base, i, pte, &last);
+			i += drop_clear_run(d, seen, table + i, pte, &last);
 	}
 }
 
@@ -278,15 +285,16 @@ static __always_inline unsigned long drop_stand_in_pfn(pte_t pte)
 
 /* Release what a run has mapped, for whose first entry @pte stands in.  Returns its length. */
 static unsigned int drop_release_run(struct vm_area_struct *vma, const struct drop_seen *seen,
-				     struct rmap_debt *debt, unsigned int i, pte_t pte, int *rss)
+				     struct rmap_debt *debt, pte_t *ptep, pte_t pte, int *rss)
 {
 	struct page *page = pfn_to_page(drop_stand_in_pfn(pte));
 	struct folio *folio = page_folio(page);
 	unsigned int nr = 1;
 
 	VM_WARN_ON_ONCE(!softleaf_is_migration(softleaf_from_pte(pte)));
+	pte_clear(vma->vm_mm, drop_addr(seen, ptep), ptep);
 	if (folio_test_large(folio)) {
-		nr = drop_run_length(seen, i);
+		nr = drop_run_length(seen, ptep);
 		drop_release_large(vma, debt, folio, page, nr);
 	} else if (atomic_add_negative(-1, &folio->_mapcount)) {
 		discard_owe(debt, folio, NR_FILE_MAPPED, 1);
@@ -297,23 +305,21 @@ static unsigned int drop_release_run(struct vm_area_struct *vma, const struct dr
 }
 
 /* The TLB was flushed.  Law 4: everything is accounted for before the lock is dropped. */
-static void drop_release(struct drop *d, const struct drop_seen *seen, pte_t *table,
-			 unsigned long base)
+static void drop_release(struct drop *d, const struct drop_seen *seen)
 {
 	struct vm_area_struct *vma = d->batch.vma;
 	int rss[NR_MM_COUNTERS] = {};
 	struct rmap_debt debt = {};
+	pte_t *table = seen->table;
 	unsigned int i = 0;
 
 	while (i < PTRS_PER_PTE) {
 		pte_t pte = ptep_get(table + i);
 
-		if (pte_none(pte)) {
+		if (pte_none(pte))
 			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
-			continue;
-		}
-		pte_clear(vma->vm_mm, base + i * PAGE_SIZE, table + i);
-		i += drop_release_run(vma, seen, &debt, i, pte, rss);
+		else
+			i += drop_release_run(vma, seen, &debt, table + i, pte, rss);
 	}
 	discard_pay_debt(&debt);
 	update_hiwater_rss(vma->vm_mm);
@@ -330,16 +336,16 @@ static void drop_release(struct drop *d, const struct drop_seen *seen, pte_t *ta
  */
 static bool drop_empty(struct drop *d, pte_t *table, unsigned long base)
 {
-	struct drop_seen seen = {};
-	struct vm_area_struct *vma = drop_judge(d, table, base, &seen);
+	struct drop_seen seen = { .table = table, .base = base };
+	struct vm_area_struct *vma = drop_judge(d, &seen);
 
 	if (!vma)
 		return false;
 	d->batch.vma = vma;
 	unmap_window();		/* for those who wait for the lock meanwhile */
-	drop_clear(d, &seen, table, base);
+	drop_clear(d, &seen);
 	flush_tlb_range(vma, base, base + PMD_SIZE);
-	drop_release(d, &seen, table, base);
+	drop_release(d, &seen);
 	return true;
 }
 
