@@ -246,9 +246,21 @@ static bool map_once(char *mem)
 		      mem + PAGE) == mem + PAGE;
 }
 
+/* Each of the pages counts as mapped by this mapping alone. */
+static bool nobody_else_maps(int fd)
+{
+	char *mem = mmap(NULL, 16 * PAGE, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+
+	CHECK(mem != MAP_FAILED);
+	for (long i = 0; i < 16; i++)
+		CHECK_EQ(1, page_mapcount(mem + i * PAGE));
+	return !munmap(mem, 16 * PAGE);
+}
+
 TEST_F_TIMEOUT(drop, twice, TIME_LIMIT)
 {
 	START(.prepare = map_twice, .wake = map_once);
+	EXPECT_TRUE(nobody_else_maps(self->sleeper.fd));
 	EXPECT_GONE(COPIES);
 }
 
