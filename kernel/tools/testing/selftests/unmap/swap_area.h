@@ -13,29 +13,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SWAP_AREA_PAGE	4096
-
-/* The first page of a swap area: the kernel's union swap_header. */
-struct swap_area_header {
-	char bootbits[1024];
-	uint32_t version;
-	uint32_t last_page;
-	uint32_t nr_badpages;
-	char padding[SWAP_AREA_PAGE - 1024 - 3 * sizeof(uint32_t) - 10];
-	char magic[10];
+/* The first page of a swap area: the kernel's union swap_header.  No kernel's pages are larger. */
+union swap_area_header {
+	char page[65536];
+	struct {
+		char bootbits[1024];
+		uint32_t version;
+		uint32_t last_page;
+		uint32_t nr_badpages;
+	};
 };
-
-_Static_assert(sizeof(struct swap_area_header) == SWAP_AREA_PAGE, "a header is a page");
 
 /* Write the header of an area of @bytes at the start of @fd. */
 static inline bool write_swap_area(int fd, uint64_t bytes)
 {
-	static struct swap_area_header header;
+	static const char magic[] = "SWAPSPACE2";
+	static union swap_area_header header;
+	size_t size = sysconf(_SC_PAGESIZE), length = sizeof(magic) - 1;
 
 	header.version = 1;
-	header.last_page = bytes / SWAP_AREA_PAGE - 1;
-	memcpy(header.magic, "SWAPSPACE2", sizeof(header.magic));
-	return pwrite(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) && !fsync(fd);
+	header.last_page = bytes / size - 1;
+	memcpy(header.page + size - length, magic, length);
+	return pwrite(fd, &header, size, 0) == (ssize_t)size && !fsync(fd);
 }
 
 #endif /* SWAP_AREA_H */
