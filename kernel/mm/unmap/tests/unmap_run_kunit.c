@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/prandom.h>
+#include <linux/sched/mm.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
@@ -18,6 +19,7 @@
 #include "../internal.h"
 #include "../run.h"
 
+#define BLOCK_ORDER	7	/* no contiguous block of arm64 is longer, with pages of any size */
 #define ORDER		5	/* so that entries are compared eight at a time, repeatedly */
 #define NR		BIT(ORDER)
 #define TABLE_ADDR	(16UL << PMD_SHIFT)
@@ -518,6 +520,63 @@ static void unmap_run_counts_swap_entries_up(struct kunit *test)
 		}
 }
 
+/* As hardware does: of one entry of a contiguous block only. */
+static void use_and_write(pte_t *ptep)
+{
+	*ptep = pte_clear_soft_dirty(pte_mkdirty(pte_mkyoung(unmap_arch_peek(ptep))));
+}
+
+/* The folio, mapped by contiguous blocks: clear it, and put it back. */
+static void clear_blocks(struct kunit *test, struct unmap_run_test *t, unsigned int block)
+{
+	const unsigned int nr = BIT(BLOCK_ORDER);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, find(t, 0, 0), nr);
+	unmap_run_clear(&t->op);
+	KUNIT_EXPECT_TRUE(test, pte_young(t->op.run.pte));
+	KUNIT_EXPECT_TRUE(test, pte_dirty(t->op.run.pte));
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_TRUE(test, pte_none(ptep_get(t->table + i)));
+	unmap_run_put_back(&t->op, UNMAP_STAYS_REFERENCED);
+	KUNIT_EXPECT_EQ(test, block, pte_batch_hint(t->table, ptep_get(t->table)));
+	KUNIT_ASSERT_EQ(test, find(t, 0, 0), nr);
+	unmap_run_clear(&t->op);	/* page-table checking counts what a user's mm maps */
+}
+
+static void map_blocks(struct kunit *test, struct unmap_run_test *t)
+{
+	const unsigned int nr = BIT(BLOCK_ORDER);
+	unsigned int block;
+
+	set_ptes(t->vma.vm_mm, TABLE_ADDR, t->table, plain_pte(t, 0), nr);
+	block = pte_batch_hint(t->table, ptep_get(t->table));
+	use_and_write(t->table + block - 1);
+	KUNIT_EXPECT_TRUE(test, unmap_arch_any_dirty(t->table, 1));
+	KUNIT_EXPECT_FALSE(test, unmap_arch_any_dirty(t->table + block, nr - block));
+	clear_blocks(test, t, block);
+}
+
+/* Only a user's mm has contiguous blocks (arm64); elsewhere each entry is one. */
+static void unmap_run_takes_contiguous_blocks(struct kunit *test)
+{
+	struct unmap_run_test *t = test->priv;
+	struct folio *small = t->op.folio;
+
+	t->op.folio = folio_alloc(GFP_KERNEL, BLOCK_ORDER);
+	t->vma.vm_mm = mm_alloc();
+	if (t->op.folio && t->vma.vm_mm)
+		map_blocks(test, t);
+	else
+		KUNIT_FAIL(test, "no memory for a folio, or for an mm");
+	if (t->vma.vm_mm)
+		mmput(t->vma.vm_mm);
+	if (t->op.folio)
+		folio_put(t->op.folio);
+	t->vma.vm_mm = &init_mm;
+	t->op.folio = small;
+}
+
 static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_takes_whole_folio),
 	KUNIT_CASE(unmap_run_of_one),
@@ -542,6 +601,7 @@ static struct kunit_case unmap_run_cases[] = {
 	KUNIT_CASE(unmap_run_clear_gathers),
 	KUNIT_CASE(unmap_run_put_back_is_exact),
 	KUNIT_CASE(unmap_run_counts_swap_entries_up),
+	KUNIT_CASE(unmap_run_takes_contiguous_blocks),
 	{}
 };
 
