@@ -20,6 +20,7 @@ from swathe.check.compile_warnings import Compilation, Cross
 from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
 from swathe.cli import test
 from swathe.kernel import apt, build, config, debian_config, hooks, source, tree, version
+from swathe.kernel.arch import ARM64
 
 NATIVE = Cross((), (), "amd64")
 TREE = Path("/t/6.12")
@@ -306,6 +307,17 @@ def test_one_that_fails_does_not_keep_the_others(
     assert "| riscv | compiled | no warning | 0 |" in text
     assert "| preempt-rt | booted | FAILED: the VM was lost: panic | 0 |" in text
     assert "preempt-rt" in capsys.readouterr().out
+
+
+def test_a_variant_of_another_architecture_is_booted_there() -> None:
+    usual = request(["configs/booted"]).configs.guest
+    there = configurations.guest(usual, Variant("pages-16k", "why", arch="arm64", programs=False))
+    assert (there.kernel.arch, there.kernel.variant) == ("arm64", "pages-16k")
+    assert there.kunit and not there.programs
+    assert there.timeout == usual.timeout * ARM64.patience
+    same = configurations.guest(usual, Variant("up", "why", cpus=1))
+    assert (same.kernel.arch, same.cpus) == (usual.kernel.arch, 1)
+    assert (same.programs, same.timeout) == (usual.programs, usual.timeout)
 
 
 def test_a_variant_that_a_kernel_cannot_have_is_not_booted(

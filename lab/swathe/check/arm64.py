@@ -20,8 +20,7 @@ PROGRAMS = ("hugetlb",)
 def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:
     """What is tested on arm64: of the kernel that is tested on x86-64."""
     kernel = replace(usual.kernel, arch=ARM64.name, variant=VARIANT)
-    patient = usual.timeout * ARM64.patience
-    return replace(usual, kernel=kernel, timeout=patient, kunit=True, programs=PROGRAMS)
+    return replace(usual.in_kernel(kernel), kunit=True, programs=PROGRAMS)
 
 
 def run(usual: selftests.SelftestRequest) -> list[Test]:

@@ -55,12 +55,16 @@ class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     """A configuration that is booted: its fragment is configs/variants/NAME.config.
 
     max: the kernels below it can be configured like this.
+    arch: the architecture that has it, if that is another one than was asked for.
+    programs: whether the system-call tests can run there.
     """
 
     name: str
     why: str
     cpus: int = 0
     max: str = ""
+    arch: str = ""
+    programs: bool = True
 
 
 class Configurations(Struct, frozen=True, forbid_unknown_fields=True):
@@ -253,16 +257,22 @@ def boot_all(
         yield timed(variant.name, BOOTED, variant.why, attempt)
 
 
+def guest(usual: selftests.SelftestRequest, variant: Variant) -> selftests.SelftestRequest:
+    """How it is booted."""
+    arch = variant.arch or usual.kernel.arch
+    return replace(
+        usual.in_kernel(replace(usual.kernel, variant=variant.name, arch=arch)),
+        programs=usual.programs if variant.programs else (),
+        cpus=variant.cpus or usual.cpus,
+    )
+
+
 def boot(request: ConfigurationsRequest, variant: Variant, got: Source) -> Outcome:
     """Build that kernel, and run all there is in it."""
     if not in_range(got.version, OLDEST, variant.max):
         said = f"Linux {got.version} cannot be configured like this"
         return said, [Test(f"{PART} {variant.name}", Verdict.SKIPPED, said)]
-    guest = replace(
-        request.guest, kernel=replace(request.guest.kernel, variant=variant.name),
-        cpus=variant.cpus or request.guest.cpus,
-    )  # fmt: skip
-    tests = selftests.run(guest)
+    tests = selftests.run(guest(request.guest, variant))
     named = [replace(test, name=f"{PART} {variant.name}: {test.name}") for test in tests]
     return str(verdicts.count(tests)), named
 
@@ -303,7 +313,8 @@ def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
         f"{results.SPDX}\n# Configurations, Linux {version}\n\n"
         "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
         "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
-        "KUnit and all system-call tests pass; and which flavors have the options of a\n"
-        "distribution's file (compared). Seconds on a machine that did other things, too.\n"
+        "KUnit and all system-call tests pass (KUnit alone, where the column says so); and which\n"
+        "flavors have the options of a distribution's file (compared). Seconds on a machine that did\n"
+        "other things, too.\n"
     )
     return f"{head}\n{shown}\n"
