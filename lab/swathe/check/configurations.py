@@ -314,7 +314,7 @@ def markdown(version: str, rows: Sequence[ConfigurationRow]) -> str:
         "`./swathe test configs`: in which configurations mm/unmap, and the stock files that\n"
         "hooks change, compile at W=1 without a warning that is ours, and in which debug kernels\n"
         "KUnit and all system-call tests pass (KUnit alone, where the column says so); and which\n"
-        "flavors have the options of a distribution's file (compared). Seconds on a machine that did\n"
-        "other things, too.\n"
+        "flavors have the options of a distribution's file (compared). Seconds on a machine that\n"
+        "did other things, too.\n"
     )
     return f"{head}\n{shown}\n"
