@@ -15,15 +15,22 @@ const char *sleeper_needs(enum kind kind)
 	return access(DROP_IDLE, W_OK) ? "needs CONFIG_UNMAP_DROP" : scene_needs(kind);
 }
 
-static int shmem_file(void)
+/* Filled by faults: write() makes single pages, whatever sizes are enabled (Linux 6.12). */
+static int shmem_file(unsigned long kib)
 {
 	int fd = memfd_create("drop", MFD_CLOEXEC);
-	static char content[LEN];
+	bool right;
+	char *mem;
 
-	fill(content, LEN, SEED);
-	if (fd >= 0 && write(fd, content, LEN) != (ssize_t)LEN)
+	if (fd < 0 || ftruncate(fd, LEN))
 		return -1;
-	return fd;
+	mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	if (mem == MAP_FAILED)
+		return -1;
+	fill(mem, LEN, SEED);
+	right = folios_are(mem, LEN, kib);
+	munmap(mem, LEN);
+	return right ? fd : -1;
 }
 
 /* All copies of the file, one behind the other. */
@@ -93,7 +100,7 @@ bool sleeper_start(struct sleeper *s, const struct mapping *mapping)
 
 	s->mapping = mapping;
 	s->log = kmsg_open();
-	s->fd = mapping->kind == SHMEM ? shmem_file() : xfs_file(LEN, SEED, mapping->kib);
+	s->fd = mapping->kind == SHMEM ? shmem_file(mapping->kib) : xfs_file(LEN, SEED, mapping->kib);
 	CHECK(s->log >= 0 && s->fd >= 0);
 	CHECK(!pipe(s->ready) && !pipe(s->go));
 	fflush(stdout);
