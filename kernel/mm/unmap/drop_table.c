@@ -202,6 +202,7 @@ static struct vm_area_struct *drop_judge(const struct drop *d, struct drop_seen 
 	return seen->used && !drop_has_strays(seen) ? found : NULL;
 }
 
+/* Whether accessed bits of @addr say that the page is wanted; the table may serve several VMAs. */
 static bool drop_has_recency(const struct drop *d, unsigned long addr)
 {
 	struct vm_area_struct *vma = d->batch.vma;

@@ -580,8 +580,8 @@ FIXTURE_TEARDOWN(drop_user)
 /* A table that went although it is used would be back at once, and be found old again. */
 #define EXPECT_MOST_STAYED								\
 	do {										\
-		EXPECT_LT(self->old, unmap_stat(OLD));				\
-		EXPECT_GE(COPIES - USED + OWN, unmap_stat(OLD) - self->old);	\
+		EXPECT_LT(self->old, unmap_stat(OLD));					\
+		EXPECT_GE(COPIES - USED + OWN, unmap_stat(OLD) - self->old);		\
 		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
 	} while (0)
 
