@@ -19,7 +19,8 @@
  * @batch: for giving back tables; its VMA is one of those that the table serves
  * @mm: its mmap lock is held for reading while its tables are looked at
  * @nid: the memory node of the tables that are wanted
- * @written: take also tables with dirty entries, which cost a fault for each to have back
+ * @written: take also tables that cost a fault for each entry to have back: those with dirty
+ *	entries, or of SysV shared memory
  * @runs: the process is not idle: only old tables go
  * @age: how many ticks a table of such a process must have been unused
  * @flush: accessed bits were cleared since the last flush
@@ -76,7 +77,7 @@ struct drop_call {
 bool drop_is_old(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd, unsigned long addr);
 void drop_flush(struct drop *d);
 struct drop_place drop_walk(struct drop_call *call, struct drop *d, struct drop_place from);
-bool drop_vma_may(const struct vm_area_struct *vma);
+bool drop_vma_may(const struct drop *d, const struct vm_area_struct *vma);
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr);
 
 #endif /* __MM_UNMAP_DROP_H */

@@ -3,9 +3,10 @@
  * Drop one full page table: unmap all that it maps, and give it back.
  *
  * Law 15.  A table may go if a minor fault can have back each of its entries as it was: all
- * VMAs that it serves map a file whose pages faults map around (filemap_map_pages()), and each
- * entry is none, or maps a page of the page cache.  Nobody must know more of the entries than
- * faults do: no mlock, no userfaultfd, no soft-dirty tracking, no MMU notifier, no copied page.
+ * VMAs that it serves map a file whose pages faults map around (filemap_map_pages()), or SysV
+ * shared memory, and each entry is none, or maps a page of the page cache.  Nobody must know more
+ * of the entries than faults do: no mlock, no userfaultfd, no soft-dirty tracking, no MMU notifier,
+ * no copied page.
  * What was judged is cleared under the same hold of the page-table lock.
  *
  * Nobody who looks, under its lock, for what maps a page may find a table without it while the
@@ -32,6 +33,7 @@
 #include <linux/page_idle.h>
 #include <linux/pagemap.h>
 #include <linux/pgtable.h>
+#include <linux/shmem_fs.h>
 #include <linux/swapops.h>
 #include <linux/userfaultfd_k.h>
 
@@ -40,15 +42,30 @@
 #include "internal.h"
 #include "run.h"
 
+/*
+ * Whether faults have the pages of this VMA's file back.  Those of SysV shared memory map one page
+ * each: its own functions call those of shmem, but for filemap_map_pages().  So its tables, too,
+ * cost as much to have back as written ones.
+ */
+static bool drop_faults_may(const struct drop *d, const struct vm_area_struct *vma)
+{
+	if (!vma->vm_file || !vma->vm_ops)
+		return false;
+	if (vma->vm_ops->map_pages)
+		return vma->vm_ops->map_pages == filemap_map_pages;
+	return d->written && vma->vm_ops->fault && shmem_mapping(vma->vm_file->f_mapping);
+}
+
 /**
  * drop_vma_may - may page tables go that map nothing but this VMA's file?
+ * @d: whether reclaim is urgent
  * @vma: its mmap lock is held
  *
- * Return: false if faults cannot be relied on to have them back as they were.
+ * Return: false if faults cannot be relied on to have them back as they were, or are too dear.
  */
-bool drop_vma_may(const struct vm_area_struct *vma)
+bool drop_vma_may(const struct drop *d, const struct vm_area_struct *vma)
 {
-	return vma->vm_file && vma->vm_ops && vma->vm_ops->map_pages == filemap_map_pages &&
+	return drop_faults_may(d, vma) &&
 	       !(vma->vm_flags & (VM_LOCKED | VM_SPECIAL)) &&
 	       !vma_is_dax((struct vm_area_struct *)vma) &&
 	       !userfaultfd_armed((struct vm_area_struct *)vma) &&
@@ -188,7 +205,7 @@ static struct vm_area_struct *drop_judge(const struct drop *d, struct drop_seen 
 		return NULL;
 	vma_iter_init(&vmi, d->mm, seen->base);
 	for_each_vma_range(vmi, vma, seen->base + PMD_SIZE) {
-		if (!drop_vma_may(vma)) {
+		if (!drop_vma_may(d, vma)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}
