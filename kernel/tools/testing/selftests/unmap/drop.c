@@ -20,9 +20,11 @@
  * many		old ones go of a process before many that have few tables
  * recent	pages that a running process used stay in the cache as if it had unmapped them
  * share	reclaim that is not urgent leaves them, unless they are a large share of memory
+ * sysv		SysV shared memory, of which faults map one page each: only urgent reclaim takes it
  * off		nothing goes with bit 0x0010 off
  * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
- *		mirrored by a device, or if a page in them was copied; or another VMA is beside it
+ *		mirrored by a device, or if a page in them was copied; or another VMA is beside it;
+ *		or the OOM reaper took the rest
  * strays	a table stays that still maps what munmap() is about to zap
  * watched	userfaultfd begins to watch memory meanwhile: from then on no table of it goes
  * watched_minor
@@ -30,6 +32,7 @@
  * punched	holes are punched in the file meanwhile
  * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
  * ends		processes exit, exec, fork, lock memory, or are killed and reaped meanwhile
+ * oom		a process is killed for memory meanwhile, and the OOM reaper takes its memory
  * full		a file that shares blocks is written and synced meanwhile, until XFS is full
  * victim	mmap() of a process does not wait for a throttled task (cpu.max) that drops its
  *		tables: as "throttled" of kept; DROP_SECONDS (4)
@@ -285,6 +288,13 @@ static int make_fodder(void)
 	return fd;
 }
 
+/* It does not become urgent, while there is fodder. */
+static void reclaim_calmly(void)
+{
+	for (int i = 0; i < 20; i++)
+		reclaim_file(16 * PAGE);
+}
+
 TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
 {
 	/* Linux 7.3 sets dirty in entries that may be written to, if the folio is dirty. */
@@ -301,10 +311,25 @@ TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
 	EXPECT_LE(self->before - OWN, sleeper_tables(&self->sleeper));
 	ASSERT_TRUE(write_number(DROP_SHARE, 0));
 	usleep(2 * IDLE_MS * 1000);
-	for (int i = 0; i < 20; i++)
-		reclaim_file(16 * PAGE);
+	reclaim_calmly();
 	close(fodder);
 	EXPECT_GONE(COPIES / 2);
+}
+
+TEST_F_TIMEOUT(drop, sysv, TIME_LIMIT)
+{
+	const struct mapping mapping = { .sysv = true };
+	int fodder = make_fodder();
+
+	if (variant->kind != SHMEM || variant->kib != 4 || fodder < 0)
+		SKIP(return, "not for this kind of memory, or no XFS at /mnt");
+	ASSERT_TRUE(write_number(DROP_SHARE, 0));
+	ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));
+	reclaim_calmly();
+	close(fodder);
+	EXPECT_LE(self->before - OWN, sleeper_tables(&self->sleeper));
+	EXPECT_TRUE(drop_slabs());
+	EXPECT_GONE(COPIES);
 }
 
 TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
@@ -313,6 +338,15 @@ TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
 				 UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES));
 	START(.writes = false);
 	EXPECT_STAYED;
+}
+
+TEST_F_TIMEOUT(drop, keeps_reaped, TIME_LIMIT)
+{
+	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
+
+	if (variant->kind != SHMEM)
+		SKIP(return, "reclaim empties tables of files before");
+	EXPECT_TRUE(apart(keep_reaped, &scene));
 }
 
 static void expect_kept(struct __test_metadata *_metadata, struct sleeper *s,
@@ -425,6 +459,7 @@ RACE(punched, race_punched, true)
 RACE(collapsed, race_collapsed, false)
 RACE(flushed_collapsed, race_flush_collapsed, false)
 RACE(ends, race_ends, true)
+RACE(oom, race_oom, true)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 {

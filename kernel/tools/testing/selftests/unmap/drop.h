@@ -36,6 +36,7 @@ struct mapping {
 	bool writes;		/* all pages, after reading them */
 	bool readonly;
 	bool private;		/* MAP_PRIVATE */
+	bool sysv;		/* SysV shared memory instead of a file; writable */
 	bool runs;		/* instead of sleeping; on another CPU, if it uses memory: */
 	void (*use)(char *mem);	/* called all the time */
 	unsigned char seed;	/* of the content in the end; 0: it is as it was */
@@ -48,6 +49,7 @@ struct mapping {
 struct sleeper {
 	const struct mapping *mapping;
 	int fd;
+	int shm;		/* SysV's identifier, if there is no file */
 	int pid;
 	int ready[2], go[2];
 	int log;
@@ -121,8 +123,11 @@ bool race_watched_minor(struct scene *scene);
 bool race_punched(struct scene *scene);
 bool race_collapsed(struct scene *scene);
 
-/* drop_ends.c: a job for apart() */
+/* drop_ends.c: jobs for apart() */
 bool race_ends(struct scene *scene);
+bool race_oom(struct scene *scene);
+/* The tables of a process that the OOM reaper has been at stay. */
+bool keep_reaped(struct scene *scene);
 
 /* drop_disk.c: NULL, or what the machine lacks; a job for apart() */
 const char *disk_needs(void);

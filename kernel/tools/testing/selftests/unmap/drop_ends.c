@@ -23,6 +23,8 @@
 #define PLACES		4L	/* pages that are used in each table: far apart for faults */
 #define COPIED		3	/* each third table of a private mapping has a page of its own */
 #define ENOUGH		2	/* times that each happens, on a busy host, too */
+#define OOM_LIMIT	(16 * MIB)	/* what a process may grow by */
+#define OOM_SECONDS	120	/* on a busy host, too */
 
 static char *place(char *mem, long i)
 {
@@ -152,16 +154,22 @@ static bool uses_private(int fd)
 		CHECK(copies_are_right(mem, 1));
 }
 
-/* Let it run for a moment, kill it, and wait until it is about to exit. */
-static bool kill_child(int pid)
+/* Begin a job that stops itself first, and will be stopped when it is about to exit. */
+static int start_traced(bool (*job)(int fd), int fd)
+{
+	int pid = start_child(job, fd), status;
+
+	if (pid < 0 || waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL) ||
+	    kill(pid, SIGCONT))
+		return -1;
+	return pid;
+}
+
+static bool wait_for_exit(int pid)
 {
 	int status;
 
-	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
-	CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL));
-	CHECK(!kill(pid, SIGCONT));
-	dropping_wait();
-	CHECK(!kill(pid, SIGKILL));
 	do
 		CHECK(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
 	while (status >> 8 != (SIGTRAP | PTRACE_EVENT_EXIT << 8) &&
@@ -169,18 +177,105 @@ static bool kill_child(int pid)
 	return true;
 }
 
+static bool let_exit(int pid)
+{
+	int status;
+
+	CHECK(!ptrace(PTRACE_CONT, pid, NULL, NULL));
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	return true;
+}
+
 /* process_mrelease() does what the OOM reaper does: memory goes before the process. */
 static bool reaps(int fd)
 {
-	int pid = start_child(uses_private, fd), pidfd, status;
+	int pid = start_traced(uses_private, fd), pidfd;
 
-	CHECK(pid > 0 && kill_child(pid));
+	CHECK(pid > 0);
+	dropping_wait();
+	CHECK(!kill(pid, SIGKILL) && wait_for_exit(pid));
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	CHECK(pidfd >= 0);
 	CHECK(!syscall(SYS_process_mrelease, pidfd, 0));
 	close(pidfd);
-	CHECK(!ptrace(PTRACE_CONT, pid, NULL, NULL));
-	return waitpid(pid, &status, 0) == pid;
+	return let_exit(pid);
+}
+
+/* Until it exceeds the limit of its control group.  Returns if it was not killed. */
+static bool grow(void)
+{
+	for (size_t grown = 0; grown < 2 * OOM_LIMIT; grown += MIB)
+		memset(map_aligned(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1,
+		       MIB);
+	return false;
+}
+
+static bool grows_private(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
+
+	CHECK(write_text("/proc/self/oom_score_adj", "1000"));
+	CHECK(mem != MAP_FAILED && !raise(SIGSTOP));
+	make_copies(mem, 1);
+	CHECK(copies_are_right(mem, 1));
+	dropping_wait();
+	return grow();
+}
+
+/* The OOM reaper leaves shared memory, and its tables. */
+static bool grows_shared(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_SHARED);
+
+	CHECK(write_text("/proc/self/oom_score_adj", "1000"));
+	CHECK(mem != MAP_FAILED && use(mem) && !raise(SIGSTOP));
+	return grow();
+}
+
+static long status_of(int pid, const char *key)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return read_field(path, key);
+}
+
+/* The OOM reaper gives a victim two seconds to exit by itself. */
+static bool wait_for_reaper(int pid)
+{
+	double limit = now() + OOM_SECONDS;
+
+	while (status_of(pid, "RssAnon:")) {
+		CHECK(now() < limit);
+		usleep(10000);
+	}
+	return true;
+}
+
+/* Begin a job that grows.  Returns when the OOM reaper has taken its memory, before it exits. */
+static int start_reaped(bool (*job)(int fd), int fd)
+{
+	long long now = cgroup_read("memory.current", "");
+	char limit[32];
+	bool reaped;
+	int pid;
+
+	snprintf(limit, sizeof(limit), "%lld", now + (long long)OOM_LIMIT);
+	if (!cgroup_write("memory.swap.max", "0") || !cgroup_write("memory.max", limit))
+		return -1;
+	pid = start_traced(job, fd);
+	reaped = pid > 0 && wait_for_exit(pid) && wait_for_reaper(pid);
+	return cgroup_write("memory.max", "max") && reaped ? pid : -1;
+}
+
+static bool is_reaped(int fd)
+{
+	int pid = start_reaped(grows_private, fd);
+
+	CHECK(pid > 0);
+	dropping_wait();
+	return let_exit(pid);
 }
 
 static bool all_happen(int fd)
@@ -200,4 +295,34 @@ bool race_ends(struct scene *scene)
 	/* The last user of an mm may be reclaim, which leaves it to a worker. */
 	usleep(50000);
 	return right;
+}
+
+bool race_oom(struct scene *scene)
+{
+	int fd = drop_file(scene);
+	bool right = fd >= 0 && write_text("/proc/self/oom_score_adj", "-1000") && dropping_start();
+
+	CHECK(right);
+	for (int i = 0; right && (i < ENOUGH || race_goes_on()); i++)
+		right = is_reaped(fd);
+	dropping_stop();
+	usleep(50000);
+	return right;
+}
+
+bool keep_reaped(struct scene *scene)
+{
+	int fd = drop_file(scene), pid;
+	long before;
+
+	CHECK(fd >= 0 && write_text("/proc/self/oom_score_adj", "-1000"));
+	/* Reclaim drops tables before it gives up. */
+	CHECK(switch_all(false));
+	pid = start_reaped(grows_shared, fd);
+	CHECK(pid > 0 && switch_all(true));
+	before = status_of(pid, "VmPTE:");
+	CHECK(before >= COPIES * (long)(PAGE / KIB));
+	CHECK(drop_slabs());
+	CHECK_EQ(before, status_of(pid, "VmPTE:"));
+	return let_exit(pid);
 }

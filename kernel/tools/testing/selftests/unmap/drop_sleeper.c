@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,15 +34,50 @@ static int shmem_file(unsigned long kib)
 	return right ? fd : -1;
 }
 
+static int sysv_memory(void)
+{
+	int shm = shmget(IPC_PRIVATE, LEN, IPC_CREAT | 0600);
+	char *mem = shmat(shm, NULL, 0);
+
+	if (mem == MAP_FAILED)
+		return -1;
+	fill(mem, LEN, SEED);
+	shmdt(mem);
+	return shm;
+}
+
+static bool make_memory(struct sleeper *s)
+{
+	const struct mapping *mapping = s->mapping;
+
+	s->shm = -1;
+	s->fd = -1;
+	if (mapping->sysv)
+		s->shm = sysv_memory();
+	else if (mapping->kind == SHMEM)
+		s->fd = shmem_file(mapping->kib);
+	else
+		s->fd = xfs_file(LEN, SEED, mapping->kib);
+	return s->fd >= 0 || s->shm >= 0;
+}
+
+static char *map_copy(const struct sleeper *s, char *mem)
+{
+	int flags = MAP_FIXED | (s->mapping->private ? MAP_PRIVATE : MAP_SHARED);
+	int prot = s->mapping->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	if (s->mapping->sysv)
+		return shmat(s->shm, mem, SHM_REMAP);
+	return mmap(mem, LEN, prot, flags, s->fd, 0);
+}
+
 /* All copies of the file, one behind the other. */
 static char *map_copies(const struct sleeper *s)
 {
 	char *mem = map_aligned(COPIES * LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	int flags = MAP_FIXED | (s->mapping->private ? MAP_PRIVATE : MAP_SHARED);
-	int prot = s->mapping->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
 
 	for (long i = 0; mem != MAP_FAILED && i < COPIES; i++)
-		if (mmap(mem + i * LEN, LEN, prot, flags, s->fd, 0) == MAP_FAILED)
+		if (map_copy(s, mem + i * LEN) == MAP_FAILED)
 			return MAP_FAILED;
 	return mem;
 }
@@ -100,8 +136,7 @@ bool sleeper_start(struct sleeper *s, const struct mapping *mapping)
 
 	s->mapping = mapping;
 	s->log = kmsg_open();
-	s->fd = mapping->kind == SHMEM ? shmem_file(mapping->kib) : xfs_file(LEN, SEED, mapping->kib);
-	CHECK(s->log >= 0 && s->fd >= 0);
+	CHECK(s->log >= 0 && make_memory(s));
 	CHECK(!pipe(s->ready) && !pipe(s->go));
 	fflush(stdout);
 	s->pid = fork();
@@ -114,6 +149,8 @@ bool sleeper_start(struct sleeper *s, const struct mapping *mapping)
 	CHECK(s->pid > 0);
 	close(s->ready[1]);
 	CHECK(read(s->ready[0], &byte, 1) == 1);
+	/* It goes with the last process that has attached it. */
+	CHECK(!mapping->sysv || !shmctl(s->shm, IPC_RMID, NULL));
 	return !usleep(2 * IDLE_MS * 1000);
 }
 
