@@ -154,11 +154,10 @@ static unsigned long drop_look(struct drop *d, struct vm_area_struct *vma, unsig
 		return (addr | ~PUD_MASK) + 1;
 	if (drop_is_wanted(d, pmd) && (!d->runs || drop_is_old(d, vma, pmd, addr))) {
 		d->looked++;
-		if (drop_table(d, pmd, addr)) {
+		if (drop_table(d, pmd, addr))
 			d->dropped++;
-		} else {
+		else
 			d->steps_left -= min(d->steps_left, DROP_STEPS_STAYED - 1);
-		}
 	}
 	return (addr | ~PMD_MASK) + 1;
 }
