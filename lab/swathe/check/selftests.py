@@ -84,6 +84,7 @@ def compile_tests(built: build.BuiltKernel) -> dict[str, Path]:
     include = build.user_headers(built)
     common = built.tree / "tools" / "testing" / "selftests"
     flags = ["-isystem", str(include), f"-I{common}", "-Wno-unused-parameter", "-Wno-clobbered"]
+    flags.append(f"-DUNMAP_PAGE_SHIFT={built.page_shift}")
     return compiler.programs(built.tree / SELFTESTS, flags, built.target.compiler)
 
 

@@ -63,6 +63,10 @@ class BuiltKernel:
     config_hash: str
     target: Arch
 
+    @property
+    def page_shift(self) -> int:
+        return int(config.parse((self.out / ".config").read_text())["CONFIG_PAGE_SHIFT"])
+
 
 def out_directory(key: str, request: KernelRequest) -> Path:
     variant = f"-{request.variant}" if request.variant else ""

@@ -22,7 +22,7 @@
 #include "../kselftest_harness.h"
 #include "unmap_util.h"
 
-#define LEN	PMD
+#define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))
 #define SEED	21
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
@@ -47,9 +47,9 @@ FIXTURE_VARIANT(accounting) {
 
 #define VARIANTS(prefix, what, size) \
 	FIXTURE_VARIANT_ADD(accounting, prefix ## _ ## size ## K_on) { \
-		.kind = what, .kib = size, .on = true }; \
+		.kind = what, .kib = FOLIO_KIB(size), .on = true }; \
 	FIXTURE_VARIANT_ADD(accounting, prefix ## _ ## size ## K_off) { \
-		.kind = what, .kib = size }
+		.kind = what, .kib = FOLIO_KIB(size) }
 
 VARIANTS(lazyfree, LAZYFREE, 4);
 VARIANTS(lazyfree, LAZYFREE, 64);

@@ -241,8 +241,8 @@ FIXTURE_VARIANT(ahead_race) {
 };
 
 #define VARIANTS(name, what, size) \
-	FIXTURE_VARIANT_ADD(ahead_race, name ## _on) { what, size, true }; \
-	FIXTURE_VARIANT_ADD(ahead_race, name ## _off) { what, size, false }
+	FIXTURE_VARIANT_ADD(ahead_race, name ## _on) { what, FOLIO_KIB(size), true }; \
+	FIXTURE_VARIANT_ADD(ahead_race, name ## _off) { what, FOLIO_KIB(size), false }
 
 VARIANTS(lazyfree, LAZYFREE, 4);
 VARIANTS(file, FILE_SHARED, 4);

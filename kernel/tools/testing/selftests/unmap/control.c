@@ -32,7 +32,7 @@
 #define STAT	UNMAP_SYSFS "stat"
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
-#define LEN	PMD
+#define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))
 
 FIXTURE(control) {
@@ -46,7 +46,7 @@ FIXTURE_SETUP(control)
 
 	if (access(ENABLED, F_OK))
 		SKIP(return, "this kernel has no mm/unmap");
-	missing = begin(64, true);
+	missing = begin(16 * PAGE / KIB, true);
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_TRUE(read_text(ENABLED, self->enabled, sizeof(self->enabled)));
@@ -147,9 +147,12 @@ TEST_F_TIMEOUT(control, refuses, TIME_LIMIT)
 
 TEST_F_TIMEOUT(control, max_run, TIME_LIMIT)
 {
-	static const char * const good[] = { "1", "2", "3", "511", "512", "0x10" };
-	static const char * const bad[] = { "0", "513", "-1", "many", "4294967297" };
+	char table[16], more[16];
+	const char * const good[] = { "1", "2", "3", "511", "512", table, "0x10" };
+	const char * const bad[] = { "0", more, "-1", "many", "4294967297" };
 
+	snprintf(table, sizeof(table), "%lu", PMD / PAGE);
+	snprintf(more, sizeof(more), "%lu", PMD / PAGE + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		EXPECT_EQ(0, write_error(MAX_RUN, good[i]));
 		EXPECT_EQ(strtol(good[i], NULL, 0), read_field(MAX_RUN, ""));
@@ -193,7 +196,7 @@ static char *lazyfree(void)
 	return madvise(mem, LEN, MADV_FREE) ? NULL : mem;
 }
 
-/* With runs of at most @limit, each 64 KiB folio takes @expected runs. */
+/* With runs of at most @limit, each folio of 16 pages takes @expected runs. */
 static void check_limit(struct __test_metadata *_metadata, const char *limit, long expected)
 {
 	long long runs = unmap_stat("evict_runs"), entries = unmap_stat("evict_entries");

@@ -118,9 +118,9 @@ static const char *prepare(struct memory *memory, enum backing backing, unsigned
 
 #define VARIANTS(name, prefix, what, size)					\
 	FIXTURE_VARIANT_ADD(name, prefix ## _ ## size ## K_on) {		\
-		.backing = what, .kib = size, .on = true };			\
+		.backing = what, .kib = FOLIO_KIB(size), .on = true };			\
 	FIXTURE_VARIANT_ADD(name, prefix ## _ ## size ## K_off) {		\
-		.backing = what, .kib = size }
+		.backing = what, .kib = FOLIO_KIB(size) }
 
 MEMORY_FIXTURE(discard);
 VARIANTS(discard, anon, PRIVATE, 4);

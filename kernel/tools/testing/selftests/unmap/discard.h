@@ -10,7 +10,7 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define LEN		PMD
+#define LEN		RANGE
 #define PAGES		((long)(LEN / PAGE))
 #define SEED		41
 #define OTHER		42

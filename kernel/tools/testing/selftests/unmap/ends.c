@@ -223,7 +223,7 @@ TEST_F_TIMEOUT(large, exits_large, TIME_LIMIT)
 
 /* A process that was killed, but does not exit: its tracer stops it at PTRACE_EVENT_EXIT. */
 
-#define LEN		PMD
+#define LEN		RANGE
 #define PAGES		((long)(LEN / PAGE))
 #define SEED		41
 #define OTHER		42

@@ -35,7 +35,7 @@
 #include "unmap_util.h"
 
 /* Large enough for several folios of the largest size. */
-#define LEN(kib)	((kib) > 64 ? 2 * PMD : PMD)
+#define LEN(kib)	((kib) > 64 ? 2 * RANGE : RANGE)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
 /* Reclaim of a list of folios; unmapping a folio from a VMA, in stock code and here. */
@@ -48,9 +48,9 @@
 
 #define VARIANTS(fixture, prefix, what, size) \
 	FIXTURE_VARIANT_ADD(fixture, prefix ## _ ## size ## K_on) { \
-		.kind = what, .kib = size, .on = true }; \
+		.kind = what, .kib = FOLIO_KIB(size), .on = true }; \
 	FIXTURE_VARIANT_ADD(fixture, prefix ## _ ## size ## K_off) { \
-		.kind = what, .kib = size }
+		.kind = what, .kib = FOLIO_KIB(size) }
 
 static const char *prepare(struct scene *scene, enum kind kind, unsigned long kib, bool on)
 {
@@ -135,7 +135,7 @@ FIXTURE_TEARDOWN(swap)
 
 /* Not a multiple of any folio size. */
 #define SMALL_SWAP(scene)	((pages(scene) * 5 / 8 + 27) * PAGE)
-#define LARGE_SWAP	(8 * PMD)
+#define LARGE_SWAP	(8 * RANGE)
 
 /* Folios that are partly in swap. */
 static long count_cut(const struct scene *scene)

@@ -24,7 +24,7 @@
 #include "../kselftest_harness.h"
 #include "unmap_util.h"
 
-#define LEN	PMD
+#define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))
 #define SEED	11
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
@@ -44,9 +44,9 @@ FIXTURE_VARIANT(filemap) {
 
 #define VARIANTS(prefix, what, size) \
 	FIXTURE_VARIANT_ADD(filemap, prefix ## _ ## size ## K_on) { \
-		.kind = what, .kib = size, .on = true }; \
+		.kind = what, .kib = FOLIO_KIB(size), .on = true }; \
 	FIXTURE_VARIANT_ADD(filemap, prefix ## _ ## size ## K_off) { \
-		.kind = what, .kib = size }
+		.kind = what, .kib = FOLIO_KIB(size) }
 
 VARIANTS(shmem, SHMEM, 4);
 VARIANTS(shmem, SHMEM, 64);

@@ -22,7 +22,7 @@
 #include "../kselftest_harness.h"
 #include "unmap_util.h"
 
-#define LEN		PMD
+#define LEN		RANGE
 #define PAGES		((long)(LEN / PAGE))
 #define SEED		31
 #define ODD		37	/* pages: more than one batch of the kernel has */
@@ -119,7 +119,7 @@ FIXTURE_VARIANT(freeing) {
 
 #define VARIANT(name, what, size, gen, switched)				\
 	FIXTURE_VARIANT_ADD(freeing, name) {					\
-		.kind = what, .kib = size, .generations = gen, .on = switched }
+		.kind = what, .kib = FOLIO_KIB(size), .generations = gen, .on = switched }
 
 #define VARIANTS(prefix, what, size)						\
 	VARIANT(prefix ## _ ## size ## K_on, what, size, false, true);		\

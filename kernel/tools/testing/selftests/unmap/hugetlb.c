@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm64 maps a hugetlb page of 64 KiB by entries of an ordinary page table.  hugetlb uses them
- * without looking whether the table is still there, so such a table stays (law 8).
+ * arm64 maps a small hugetlb page (64 KiB, if pages have 4) by entries of an ordinary page table.
+ * hugetlb uses them without looking whether the table is still there, so such a table stays (law 8).
  *
  * touched     after a hugetlb page was in a table, the table stays when it is empty
  * untouched   a table beside hugetlb memory that was never touched is given back
@@ -27,11 +27,11 @@
 #define MAP_HUGE_SHIFT	26
 #endif
 
-#define POOL		"/sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages"
 #define POOL_PAGES	8
-#define HUGE		(64 * KIB)
+/* A contiguous block: 16, 128 or 32 entries, if pages have 4, 16 or 64 KiB. */
+#define HUGE		(1UL << HUGE_LOG2)
+#define HUGE_LOG2	(PAGE == 4 * KIB ? 16 : 21)
 #define HUGE_AT		(5 * HUGE)	/* in the table */
-#define HUGE_LOG2	16
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define SECONDS		5
 #define ROUND		2000	/* microseconds */
@@ -40,6 +40,7 @@
 
 FIXTURE(hugetlb) {
 	struct scene scene;	/* for apart() */
+	char path[80];		/* of the size of the pool */
 	long long pool;
 };
 
@@ -52,16 +53,18 @@ FIXTURE_VARIANT_ADD(hugetlb, off) { .on = false };
 
 FIXTURE_SETUP(hugetlb)
 {
-	const char *missing = begin(4, variant->on);
+	const char *missing = begin(PAGE / KIB, variant->on);
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	self->pool = read_field(POOL, "");
-	if (self->pool < 0)
-		missing = "needs hugetlb pages of 64 KiB (arm64)";
+	snprintf(self->path, sizeof(self->path),
+		 "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages", HUGE / KIB);
+	self->pool = read_field(self->path, "");
+	if (self->pool < 0 || HUGE == PMD)
+		missing = "needs hugetlb pages that are contiguous blocks (arm64)";
 	else if (variant->on && !switch_has(UNMAP_TABLES))
 		missing = "this kernel gives no page tables back";
-	else if (!write_number(POOL, self->pool + POOL_PAGES))
+	else if (!write_number(self->path, self->pool + POOL_PAGES))
 		missing = "cannot enlarge the pool of hugetlb pages";
 	if (missing) {
 		end();
@@ -72,7 +75,7 @@ FIXTURE_SETUP(hugetlb)
 FIXTURE_TEARDOWN(hugetlb)
 {
 	table_window(0);
-	write_number(POOL, self->pool);
+	write_number(self->path, self->pool);
 	end();
 }
 

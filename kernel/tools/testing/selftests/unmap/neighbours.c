@@ -75,7 +75,8 @@ static void stop_punching(struct place *p)
 static bool make_place(struct place *p, size_t len)
 {
 	p->len = len;
-	p->mem = map_aligned(len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	p->mem = map_aligned(len, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	p->fd = memfd_create("unmap", MFD_CLOEXEC);
 	CHECK(p->mem != MAP_FAILED && p->fd >= 0);
 	CHECK(!ftruncate(p->fd, PAGE));

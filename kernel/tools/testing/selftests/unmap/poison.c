@@ -21,7 +21,7 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define LEN	(2 * PMD)
+#define LEN	(2 * RANGE)
 #define PAGES	((long)(LEN / PAGE))
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define INJECT	"/sys/kernel/debug/hwpoison/"
@@ -46,9 +46,9 @@ FIXTURE_VARIANT(poison) {
 
 #define VARIANTS(prefix, what, size) \
 	FIXTURE_VARIANT_ADD(poison, prefix ## _ ## size ## K_on) { \
-		.kind = what, .kib = size, .on = true }; \
+		.kind = what, .kib = FOLIO_KIB(size), .on = true }; \
 	FIXTURE_VARIANT_ADD(poison, prefix ## _ ## size ## K_off) { \
-		.kind = what, .kib = size }
+		.kind = what, .kib = FOLIO_KIB(size) }
 
 VARIANTS(anon, ANON, 64);
 VARIANTS(lazyfree, LAZYFREE, 64);

@@ -26,7 +26,7 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define LEN	PMD
+#define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define WORKERS	4

@@ -27,7 +27,7 @@
 #include "../kselftest_harness.h"
 #include "unmap_util.h"
 
-#define LEN	PMD
+#define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))
 #define SEED	3
 #define STEPS	3	/* reclaim so often, and look at the folios after each */
@@ -65,8 +65,8 @@ FIXTURE_VARIANT(reference) {
 };
 
 #define VARIANTS(size) \
-	FIXTURE_VARIANT_ADD(reference, size ## K_classic) { .kib = size, .lru_gen = "0" }; \
-	FIXTURE_VARIANT_ADD(reference, size ## K_mglru) { .kib = size, .lru_gen = "7" }
+	FIXTURE_VARIANT_ADD(reference, size ## K_classic) { .kib = FOLIO_KIB(size), .lru_gen = "0" }; \
+	FIXTURE_VARIANT_ADD(reference, size ## K_mglru) { .kib = FOLIO_KIB(size), .lru_gen = "7" }
 
 VARIANTS(4);
 VARIANTS(64);

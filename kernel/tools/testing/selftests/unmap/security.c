@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(security, no_file_else, TIME_LIMIT)
 }
 
 /* As user nobody, on the process's own memory: what every user can do. */
-#define LEN	PMD
+#define LEN	RANGE
 
 static bool protect_every_other(char *mem, int prot)
 {
@@ -224,29 +224,29 @@ TEST_F_TIMEOUT(kept, nothing_kept, 600)
 	end();
 }
 
-/* Nanoseconds for reclaim of a 2 MiB folio whose adjacent entries all differ. */
+/* Nanoseconds for reclaim of a folio of 512 pages whose adjacent entries all differ. */
 static long long time_one_folio(struct __test_metadata *_metadata)
 {
-	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *mem = map_aligned(RANGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	struct timespec begin, end;
 	int uffd;
 
 	ASSERT_NE(MAP_FAILED, mem);
-	fill(mem, PMD, 1);
-	ASSERT_TRUE(folios_are(mem, PMD, 2048));
-	uffd = uffd_open(mem, PMD);
+	fill(mem, RANGE, 1);
+	ASSERT_TRUE(folios_are(mem, RANGE, RANGE / KIB));
+	uffd = uffd_open(mem, RANGE);
 	ASSERT_LE(0, uffd);
-	ASSERT_EQ(0, madvise(mem, PMD, MADV_FREE));
+	ASSERT_EQ(0, madvise(mem, RANGE, MADV_FREE));
 	/* madvise() would split the folio once its entries differ: use memory.reclaim. */
-	for (size_t i = 0; i < PMD; i += 2 * PAGE)
+	for (size_t i = 0; i < RANGE; i += 2 * PAGE)
 		ASSERT_TRUE(uffd_protect(uffd, mem + i, PAGE, true));
-	ASSERT_TRUE(folios_are(mem, PMD, 2048));
+	ASSERT_TRUE(folios_are(mem, RANGE, RANGE / KIB));
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	reclaim_file(PMD);
+	reclaim_file(RANGE);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	EXPECT_EQ(0, count_pages(mem, PMD, PM_PRESENT));
+	EXPECT_EQ(0, count_pages(mem, RANGE, PM_PRESENT));
 	close(uffd);
-	munmap(mem, PMD);
+	munmap(mem, RANGE);
 	return (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
 }
 
@@ -261,7 +261,7 @@ static long long median_of_three(struct __test_metadata *_metadata)
 
 TEST_F_TIMEOUT(kept, bounded, 600)
 {
-	const char *missing = begin(2048, true);
+	const char *missing = begin(RANGE / KIB, true);
 	long long on, off, runs;
 
 	if (missing)

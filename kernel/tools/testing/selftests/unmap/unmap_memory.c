@@ -155,7 +155,7 @@ bool pin_open(struct pin *pin)
 {
 	if (pipe2(pin->fds, O_NONBLOCK))
 		return false;
-	fcntl(pin->fds[1], F_SETPIPE_SZ, MIB);
+	fcntl(pin->fds[1], F_SETPIPE_SZ, RANGE / 2);
 	return true;
 }
 
@@ -163,7 +163,7 @@ bool pin_page(struct pin *pin, const void *addr)
 {
 	struct iovec iov = { .iov_base = (void *)addr, .iov_len = PAGE };
 
-	return vmsplice(pin->fds[1], &iov, 1, 0) == (ssize_t)PAGE;
+	return vmsplice(pin->fds[1], &iov, 1, SPLICE_F_NONBLOCK) == (ssize_t)PAGE;
 }
 
 void unpin(struct pin *pin)

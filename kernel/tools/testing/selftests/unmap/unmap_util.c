@@ -159,6 +159,8 @@ const char *begin(unsigned long kib, bool on)
 {
 	if (!on && getenv("UNMAP_ON_ONLY"))
 		return "switched off, where UNMAP_ON_ONLY is set";
+	if (sysconf(_SC_PAGESIZE) != PAGE)
+		return "was compiled for other pages: make CFLAGS=-DUNMAP_PAGE_SHIFT=N";
 	if (access("/proc/kpageflags", R_OK))
 		return "needs root and CONFIG_PROC_PAGE_MONITOR";
 	if (!switch_all(on))

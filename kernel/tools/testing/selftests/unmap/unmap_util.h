@@ -45,10 +45,19 @@
 
 #define CGROUP_ROOT	"/sys/fs/cgroup"
 
-#define PAGE	4096UL
+/* Of the pages for which the tests are compiled; begin() refuses a kernel with others. */
+#ifndef UNMAP_PAGE_SHIFT
+#define UNMAP_PAGE_SHIFT	12
+#endif
+
+#define PAGE	(1UL << UNMAP_PAGE_SHIFT)
 #define KIB	1024UL
 #define MIB	(1024 * KIB)
-#define PMD	(2 * MIB)
+#define PMD	(PAGE / 8 * PAGE)	/* what a page table maps */
+/* So many pages that each folio size of the tests fits in: 2 MiB, if pages have 4 KiB. */
+#define RANGE	(512 * PAGE)
+/* The smallest folio that has @kib KiB. */
+#define FOLIO_KIB(kib)	((kib) * KIB < PAGE ? PAGE / KIB : (kib))
 
 #define UNMAP_SYSFS	"/sys/kernel/mm/unmap/"
 #define DROP_IDLE	UNMAP_SYSFS "drop_idle_ms"
@@ -99,8 +108,8 @@ void use_cpu(int cpu);
 
 /* The two variants of a fixture for a folio size: switched on and off. */
 #define SIZE_VARIANTS(fixture, size) \
-	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = size, .on = true }; \
-	FIXTURE_VARIANT_ADD(fixture, size ## K_off) { .kib = size, .on = false }
+	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = FOLIO_KIB(size), .on = true }; \
+	FIXTURE_VARIANT_ADD(fixture, size ## K_off) { .kib = FOLIO_KIB(size), .on = false }
 
 /* Allocate anonymous and shmem folios of @kib KiB only, until folio_size_restore(). */
 bool folio_size_set(unsigned long kib);
