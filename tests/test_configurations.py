@@ -51,6 +51,8 @@ def test_the_file_is_as_it_should_be() -> None:
     assert {"amd64", "cloud-amd64", "rt-amd64", "arm64"} <= {e.name for e in catalogue.compiled}
     # "light" checks less than the debug kernel: it is for volume.
     assert {item.name for item in catalogue.booted} == set(config.variants()) - {"light", "mglru"}
+    for item in catalogue.booted:
+        assert set(item.programs or ()) <= set(selftests.names()), item.name
     for entry in catalogue.compiled:
         cross = catalogue.arches[entry.arch]
         assert cross.debian or not entry.start.startswith(compile_warnings.DEBIAN), entry.name
@@ -311,9 +313,10 @@ def test_one_that_fails_does_not_keep_the_others(
 
 def test_a_variant_of_another_architecture_is_booted_there() -> None:
     usual = request(["configs/booted"]).configs.guest
-    there = configurations.guest(usual, Variant("pages-16k", "why", arch="arm64", programs=False))
+    variant = Variant("pages-16k", "why", arch="arm64", programs=("swap",))
+    there = configurations.guest(usual, variant)
     assert (there.kernel.arch, there.kernel.variant) == ("arm64", "pages-16k")
-    assert there.kunit and not there.programs
+    assert there.kunit and there.programs == ("swap",)
     assert there.timeout == usual.timeout * ARM64.patience
     same = configurations.guest(usual, Variant("up", "why", cpus=1))
     assert (same.kernel.arch, same.cpus) == (usual.kernel.arch, 1)
