@@ -4,6 +4,7 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,15 @@ def test_what_counts(text: str, lost: str, found: bool, said: str) -> None:
 
 def test_a_mutant_of_code_that_a_kernel_does_not_run_is_left_out() -> None:
     old = structs.replace(MUTANT, name="ahead", max="6.13")
-    assert mutants.meant_for([MUTANT, old], Version.parse("6.12.117")) == [MUTANT, old]
-    assert mutants.meant_for([MUTANT, old], Version.parse("7.3")) == [MUTANT]
+    assert mutants.meant_for([MUTANT, old], Version.parse("6.12.117"), "arm64") == [MUTANT, old]
+    assert mutants.meant_for([MUTANT, old], Version.parse("7.3"), "arm64") == [MUTANT]
+
+
+def test_a_mutant_is_left_out_where_no_test_can_find_it() -> None:
+    marks = structs.replace(MUTANT, name="mark", arch="x86_64")
+    kernel = Version.parse("6.12.117")
+    assert mutants.meant_for([MUTANT, marks], kernel, "arm64") == [MUTANT]
+    assert mutants.meant_for([MUTANT, marks], kernel, "x86_64") == [MUTANT, marks]
 
 
 def test_in_a_kernel_that_is_not_broken_nothing_may_be_found() -> None:
@@ -132,6 +140,16 @@ def test_a_section_replaces_the_one_of_its_name_only(
     assert "old" not in text
     assert text.count("- a note") == 2
     assert text.startswith("<!-- SPDX")
+
+
+def test_each_architecture_has_a_record_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "HERE", tmp_path)
+    for about in (ABOUT, replace(ABOUT, arch="arm64")):
+        proof.record(proof.ResultTable("a", "title", about, ("what",), ((about.arch,),)))
+    assert "| x86_64 |" in (tmp_path / "proof-6.12.1.md").read_text()
+    assert "| arm64 |" in (tmp_path / "proof-6.12.1-arm64.md").read_text()
 
 
 def test_numbers_are_set_to_the_right() -> None:

@@ -24,7 +24,7 @@ class ResultTable:
 def record(section: ResultTable, keep: bool = False) -> Path:
     """Store the section in place of the one of that name; return the Markdown's path."""
 
-    version = section.environment.kernel
+    version = section.environment.system
 
     def make(before: dict[str, ResultTable] | None) -> tuple[dict[str, ResultTable], str]:
         kept = {**(before or {}), section.name: section}
@@ -41,7 +41,7 @@ def render(version: str, kept: Mapping[str, ResultTable]) -> str:
 
 def render_section(section: ResultTable) -> str:
     about = section.environment
-    what = ", ".join((about.kernel, about.config_hash, about.qemu, about.swathe, about.date))
+    what = ", ".join((about.system, about.config_hash, about.qemu, about.swathe, about.date))
     shown = table.markdown(table.of_text(section.header, section.rows), table.as_it_is)
     notes = "".join(f"\n- {note}" for note in section.notes)
     head = f"## {section.title}\n\n{what}.\n\n{shown}\n"

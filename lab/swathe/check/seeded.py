@@ -38,7 +38,7 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
             memory=vm.BYTES,
         )
 
-    meant = mutants.meant_for(mutants.load(), Version.parse(built.version))
+    meant = mutants.meant_for(mutants.load(), Version.parse(built.version), kernel.arch)
     ways = [(NONE, MEMX), *((mutant.name, mutant.found_by) for mutant in meant)]
     findings = parallel.run([task(*way) for way in ways], parallel.processors())
     title = f"Kernels broken on purpose (`./swathe test seeded`), seed {seed}"

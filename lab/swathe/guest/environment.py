@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from swathe.base import release
 from swathe.guest import vm
 from swathe.kernel import build, compiler
+from swathe.kernel.arch import X86_64
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class Environment:
     swathe: str
     # What the guest said of its kernel: see settings.py.
     settings: str = ""
+    arch: str = X86_64.name
+
+    @property
+    def system(self) -> str:
+        """The kernel, and its architecture, if that is not the usual one."""
+        return self.kernel if self.arch == X86_64.name else f"{self.kernel}-{self.arch}"
 
     def line(self) -> str:
         return (
@@ -45,4 +52,5 @@ def look(built: build.BuiltKernel, cpus: int, memory: str, settings: str = "") -
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         swathe=release.commit(),
         settings=settings,
+        arch=built.target.name,
     )

@@ -50,6 +50,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     found_by: str
     why: str
     max: str = ""
+    arch: str = ""
 
     @property
     def rule(self) -> Path:
@@ -61,7 +62,7 @@ class MutantSeries(Struct, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> list[Mutant]:
-    """Return the mutants of a series, in order; an entry has exactly the known keys, max or not."""
+    """Return the mutants of a series, in order; an entry has exactly the known keys."""
     return reading.convert(
         reading.toml(text, "mutants/series"), MutantSeries, "mutants/series"
     ).mutant
@@ -71,9 +72,12 @@ def load() -> list[Mutant]:
     return parse(SERIES.read_text())
 
 
-def meant_for(mutants: Sequence[Mutant], kernel: Version) -> list[Mutant]:
-    """Return the mutants of code that this kernel runs; all are compiled into each kernel."""
-    return [mutant for mutant in mutants if in_range(kernel, "", mutant.max)]
+def meant_for(mutants: Sequence[Mutant], kernel: Version, arch: str) -> list[Mutant]:
+    """Return the mutants that this kernel's tests can find; all are compiled into each kernel."""
+    return [
+        mutant for mutant in mutants
+        if in_range(kernel, "", mutant.max) and mutant.arch in ("", arch)
+    ]  # fmt: skip
 
 
 def header(mutants: Sequence[Mutant]) -> bytes:
