@@ -75,6 +75,19 @@ static void marks_put_back(struct range range)
 	check_range(range);
 }
 
+/*
+ * The write clears the entry's bit with a plain store; on arm64 stock 6.12 warns if the processor
+ * may set the accessed bit meanwhile.
+ */
+static bool async_writes_warn(void)
+{
+#ifdef __aarch64__
+	return kernel_before(7);
+#else
+	return false;
+#endif
+}
+
 /* Asynchronous mode: a write to a protected page succeeds and removes the protection. */
 static int open_uffd(void)
 {
@@ -83,7 +96,7 @@ static int open_uffd(void)
 		.features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED |
 			    UFFD_FEATURE_WP_HUGETLBFS_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP,
 	};
-	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	int uffd = async_writes_warn() ? -1 : syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 
 	if (uffd >= 0 && !ioctl(uffd, UFFDIO_API, &api))
 		return uffd;
