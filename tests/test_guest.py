@@ -191,6 +191,12 @@ def test_all_suites_are_read() -> None:
     assert "for suite in /sys/kernel/debug/kunit/*; do" in selftests.guest_lines(True, ())
 
 
+def test_a_program_whose_time_is_up_leaves_no_test_running() -> None:
+    lines = selftests.guest_lines(False, ("drop", "swap"))
+    ends = [f"killall -q -9 {name} || true" for name in ("drop", "swap")]
+    assert lines[2::2] == ends
+
+
 def test_suites_run_only_where_they_are_read() -> None:
     assert vm.NO_SUITES not in replace(REQUEST, kunit=True).words.split()
     assert vm.NO_SUITES in replace(REQUEST, kunit=False).words.split()

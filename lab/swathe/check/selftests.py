@@ -102,7 +102,10 @@ def guest_lines(
             "\t[ -d $suite ] && report kunit ${suite##*/} -- cat $suite/results",
             "done",
         ]
-    lines += [f"report guest {name} -- timeout {limit} /bin/{name}" for name in programs]
+    for name in programs:
+        lines.append(f"report guest {name} -- timeout {limit} /bin/{name}")
+        # A test that runs when its program's time is up is in a process group of its own.
+        lines.append(f"killall -q -9 {name} || true")
     return lines
 
 
