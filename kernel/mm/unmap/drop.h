@@ -77,7 +77,7 @@ struct drop_call {
 bool drop_is_old(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd, unsigned long addr);
 void drop_flush(struct drop *d);
 struct drop_place drop_walk(struct drop_call *call, struct drop *d, struct drop_place from);
-bool drop_vma_may(const struct drop *d, const struct vm_area_struct *vma);
+bool drop_vma_may(const struct vm_area_struct *vma);
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr);
 
 #endif /* __MM_UNMAP_DROP_H */

@@ -43,33 +43,48 @@
 #include "run.h"
 
 /*
- * Whether faults have the pages of this VMA's file back.  Those of SysV shared memory map one page
- * each: its own functions call those of shmem, but for filemap_map_pages().  So its tables, too,
- * cost as much to have back as written ones.
+ * SysV shared memory: its functions call those of shmem, but not for mapping around.  What
+ * SHM_LOCK keeps in memory stays mapped, as with mlock().
  */
-static bool drop_faults_may(const struct drop *d, const struct vm_area_struct *vma)
+static bool drop_vma_is_sysv(const struct vm_area_struct *vma)
+{
+	const struct vm_operations_struct *ops = vma->vm_ops;
+	struct address_space *mapping = vma->vm_file->f_mapping;
+
+	return !ops->map_pages && ops->fault && shmem_mapping(mapping) &&
+	       !mapping_unevictable(mapping);
+}
+
+/* Whether faults have the pages of this VMA's file back. */
+static bool drop_faults_may(const struct vm_area_struct *vma)
 {
 	if (!vma->vm_file || !vma->vm_ops)
 		return false;
-	if (vma->vm_ops->map_pages)
-		return vma->vm_ops->map_pages == filemap_map_pages;
-	return d->written && vma->vm_ops->fault && shmem_mapping(vma->vm_file->f_mapping);
+	return vma->vm_ops->map_pages == filemap_map_pages || drop_vma_is_sysv(vma);
 }
 
 /**
  * drop_vma_may - may page tables go that map nothing but this VMA's file?
- * @d: whether reclaim is urgent
  * @vma: its mmap lock is held
  *
- * Return: false if faults cannot be relied on to have them back as they were, or are too dear.
+ * Return: false if faults cannot be relied on to have them back as they were.
  */
-bool drop_vma_may(const struct drop *d, const struct vm_area_struct *vma)
+bool drop_vma_may(const struct vm_area_struct *vma)
 {
-	return drop_faults_may(d, vma) &&
+	return drop_faults_may(vma) &&
 	       !(vma->vm_flags & (VM_LOCKED | VM_SPECIAL)) &&
 	       !vma_is_dax((struct vm_area_struct *)vma) &&
 	       !userfaultfd_armed((struct vm_area_struct *)vma) &&
 	       !vma_soft_dirty_enabled((struct vm_area_struct *)vma);
+}
+
+/*
+ * Each page of SysV shared memory costs a fault to have back (Linux 6.12; 7.3 maps a folio), as if
+ * it had been written to.
+ */
+static bool drop_is_too_dear(const struct drop *d, const struct vm_area_struct *vma)
+{
+	return !d->written && !vma->vm_ops->map_pages;
 }
 
 /* Returns the page that an entry maps; null if the entry has to stay, whatever its page is. */
@@ -205,7 +220,7 @@ static struct vm_area_struct *drop_judge(const struct drop *d, struct drop_seen 
 		return NULL;
 	vma_iter_init(&vmi, d->mm, seen->base);
 	for_each_vma_range(vmi, vma, seen->base + PMD_SIZE) {
-		if (!drop_vma_may(d, vma)) {
+		if (!drop_vma_may(vma) || drop_is_too_dear(d, vma)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}

@@ -165,7 +165,7 @@ static unsigned long drop_look(struct drop *d, struct vm_area_struct *vma, unsig
 /* Returns whether all of the VMA was looked at. */
 static bool drop_vma(struct drop *d, struct vm_area_struct *vma)
 {
-	if (!drop_vma_may(d, vma)) {
+	if (!drop_vma_may(vma)) {
 		d->next = max(d->next, vma->vm_end);
 		return true;
 	}
