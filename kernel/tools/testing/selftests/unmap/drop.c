@@ -22,7 +22,7 @@
  * share	reclaim that is not urgent leaves them, unless they are a large share of memory
  * sysv		SysV shared memory, of which faults map one page each: only urgent reclaim takes it
  * off		nothing goes with bit 0x0010 off
- * keeps	they stay if their memory is mlocked, watched by userfaultfd, tracked by soft-dirty,
+ * keeps	they stay if their memory is locked (mlock, SHM_LOCK), watched by userfaultfd, tracked by soft-dirty,
  *		mirrored by a device, or if a page in them was copied; or another VMA is beside it;
  *		or the OOM reaper took the rest
  * strays	a table stays that still maps what munmap() is about to zap
@@ -318,7 +318,8 @@ TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
 
 TEST_F_TIMEOUT(drop, sysv, TIME_LIMIT)
 {
-	const struct mapping mapping = { .sysv = true };
+	/* Read-only: see "share". */
+	const struct mapping mapping = { .sysv = true, .readonly = true };
 	int fodder = make_fodder();
 
 	if (variant->kind != SHMEM || variant->kib != 4 || fodder < 0)
@@ -330,6 +331,17 @@ TEST_F_TIMEOUT(drop, sysv, TIME_LIMIT)
 	EXPECT_LE(self->before - OWN, sleeper_tables(&self->sleeper));
 	EXPECT_TRUE(drop_slabs());
 	EXPECT_GONE(COPIES);
+}
+
+TEST_F_TIMEOUT(drop, keeps_shm_locked, TIME_LIMIT)
+{
+	const struct mapping mapping = { .sysv = true, .shm_locked = true };
+
+	if (variant->kind != SHMEM || variant->kib != 4)
+		SKIP(return, "not for this kind of memory");
+	ASSERT_TRUE(starts(&self->sleeper, &mapping, &self->before));
+	EXPECT_TRUE(drop_slabs());
+	EXPECT_STAYED;
 }
 
 TEST_F_TIMEOUT(drop, off, TIME_LIMIT)

@@ -36,7 +36,8 @@ struct mapping {
 	bool writes;		/* all pages, after reading them */
 	bool readonly;
 	bool private;		/* MAP_PRIVATE */
-	bool sysv;		/* SysV shared memory instead of a file; writable */
+	bool sysv;		/* SysV shared memory instead of a file */
+	bool shm_locked;	/* SHM_LOCK, from outside */
 	bool runs;		/* instead of sleeping; on another CPU, if it uses memory: */
 	void (*use)(char *mem);	/* called all the time */
 	unsigned char seed;	/* of the content in the end; 0: it is as it was */

@@ -24,7 +24,7 @@
 #define COPIED		3	/* each third table of a private mapping has a page of its own */
 #define ENOUGH		2	/* times that each happens, on a busy host, too */
 #define OOM_LIMIT	(16 * MIB)	/* what a process may grow by */
-#define OOM_SECONDS	120	/* on a busy host, too */
+#define LIMIT		120	/* seconds, on a busy host, too */
 
 static char *place(char *mem, long i)
 {
@@ -143,27 +143,42 @@ static bool run_child(bool (*job)(int fd), int fd)
 	return true;
 }
 
-/* Until it is killed. */
-static bool uses_private(int fd)
-{
-	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
+/*
+ * A child that is traced before it begins, so that it will be stopped when it is about to exit.
+ * @shared: with the child
+ */
+static struct {
+	bool traced, uses;
+} *shared;
 
-	CHECK(mem != MAP_FAILED && !raise(SIGSTOP));
-	make_copies(mem, 1);
-	for (;;)
-		CHECK(copies_are_right(mem, 1));
+static bool wait_until(const bool *flag)
+{
+	double limit = now() + LIMIT;
+
+	while (!READ_ONCE(*flag)) {
+		CHECK(now() < limit);
+		usleep(1000);
+	}
+	return true;
 }
 
-/* Begin a job that stops itself first, and will be stopped when it is about to exit. */
+/* Returns when it uses its memory. */
 static int start_traced(bool (*job)(int fd), int fd)
 {
-	int pid = start_child(job, fd), status;
+	int pid;
 
-	if (pid < 0 || waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL) ||
-	    kill(pid, SIGCONT))
+	if (!shared)
+		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
 		return -1;
-	return pid;
+	shared->traced = false;
+	shared->uses = false;
+	pid = start_child(job, fd);
+	if (pid < 0 ||
+	    ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL))
+		return -1;
+	WRITE_ONCE(shared->traced, true);
+	return wait_until(&shared->uses) ? pid : -1;
 }
 
 static bool wait_for_exit(int pid)
@@ -187,6 +202,19 @@ static bool let_exit(int pid)
 	return true;
 }
 
+/* Until it is killed. */
+static bool uses_private(int fd)
+{
+	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
+
+	CHECK(mem != MAP_FAILED && wait_until(&shared->traced));
+	make_copies(mem, 1);
+	for (;;) {
+		CHECK(copies_are_right(mem, 1));
+		WRITE_ONCE(shared->uses, true);
+	}
+}
+
 /* process_mrelease() does what the OOM reaper does: memory goes before the process. */
 static bool reaps(int fd)
 {
@@ -205,32 +233,33 @@ static bool reaps(int fd)
 /* Until it exceeds the limit of its control group.  Returns if it was not killed. */
 static bool grow(void)
 {
+	CHECK(write_text("/proc/self/oom_score_adj", "1000"));
+	WRITE_ONCE(shared->uses, true);
 	for (size_t grown = 0; grown < 2 * OOM_LIMIT; grown += MIB)
 		memset(map_aligned(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1,
 		       MIB);
 	return false;
 }
 
+/* Tables are dropped before it is killed, too. */
 static bool grows_private(int fd)
 {
 	char *mem = map_file(fd, COPIES, MAP_PRIVATE);
 
-	CHECK(write_text("/proc/self/oom_score_adj", "1000"));
-	CHECK(mem != MAP_FAILED && !raise(SIGSTOP));
+	CHECK(mem != MAP_FAILED && wait_until(&shared->traced));
 	make_copies(mem, 1);
 	CHECK(copies_are_right(mem, 1));
 	dropping_wait();
-	return grow();
+	return copies_are_right(mem, 1) && grow();
 }
 
-/* The OOM reaper leaves shared memory, and its tables. */
+/* The OOM reaper leaves shared memory. */
 static bool grows_shared(int fd)
 {
 	char *mem = map_file(fd, COPIES, MAP_SHARED);
 
-	CHECK(write_text("/proc/self/oom_score_adj", "1000"));
-	CHECK(mem != MAP_FAILED && use(mem) && !raise(SIGSTOP));
-	return grow();
+	CHECK(mem != MAP_FAILED && wait_until(&shared->traced));
+	return use(mem) && grow();
 }
 
 static long status_of(int pid, const char *key)
@@ -241,39 +270,39 @@ static long status_of(int pid, const char *key)
 	return read_field(path, key);
 }
 
-/* The OOM reaper gives a victim two seconds to exit by itself. */
-static bool wait_for_reaper(int pid)
-{
-	double limit = now() + OOM_SECONDS;
-
-	while (status_of(pid, "RssAnon:")) {
-		CHECK(now() < limit);
-		usleep(10000);
-	}
-	return true;
-}
-
-/* Begin a job that grows.  Returns when the OOM reaper has taken its memory, before it exits. */
-static int start_reaped(bool (*job)(int fd), int fd)
+/* Begin a job that grows.  Returns when it was killed for that, and is about to exit. */
+static int start_killed(bool (*job)(int fd), int fd)
 {
 	long long now = cgroup_read("memory.current", "");
 	char limit[32];
-	bool reaped;
+	bool killed;
 	int pid;
 
 	snprintf(limit, sizeof(limit), "%lld", now + (long long)OOM_LIMIT);
 	if (!cgroup_write("memory.swap.max", "0") || !cgroup_write("memory.max", limit))
 		return -1;
 	pid = start_traced(job, fd);
-	reaped = pid > 0 && wait_for_exit(pid) && wait_for_reaper(pid);
-	return cgroup_write("memory.max", "max") && reaped ? pid : -1;
+	killed = pid > 0 && wait_for_exit(pid);
+	return cgroup_write("memory.max", "max") && killed ? pid : -1;
+}
+
+/* The OOM reaper gives a victim two seconds to exit by itself. */
+static bool wait_for_reaper(int pid)
+{
+	double limit = now() + LIMIT;
+
+	while (status_of(pid, "RssAnon:")) {
+		CHECK(now() < limit);
+		usleep(1000);
+	}
+	return true;
 }
 
 static bool is_reaped(int fd)
 {
-	int pid = start_reaped(grows_private, fd);
+	int pid = start_killed(grows_private, fd);
 
-	CHECK(pid > 0);
+	CHECK(pid > 0 && wait_for_reaper(pid));
 	dropping_wait();
 	return let_exit(pid);
 }
@@ -310,19 +339,31 @@ bool race_oom(struct scene *scene)
 	return right;
 }
 
+static bool set_dropping(bool on)
+{
+	long long bits = read_field(UNMAP_SYSFS "enabled", "");
+
+	return write_number(UNMAP_SYSFS "enabled",
+			    on ? bits | UNMAP_DROP : bits & ~(long long)UNMAP_DROP);
+}
+
 bool keep_reaped(struct scene *scene)
 {
 	int fd = drop_file(scene), pid;
+	long long looked;
 	long before;
 
 	CHECK(fd >= 0 && write_text("/proc/self/oom_score_adj", "-1000"));
 	/* Reclaim drops tables before it gives up. */
-	CHECK(switch_all(false));
-	pid = start_reaped(grows_shared, fd);
-	CHECK(pid > 0 && switch_all(true));
+	CHECK(set_dropping(false));
+	pid = start_killed(grows_shared, fd);
+	CHECK(pid > 0 && wait_for_reaper(pid));
 	before = status_of(pid, "VmPTE:");
 	CHECK(before >= COPIES * (long)(PAGE / KIB));
-	CHECK(drop_slabs());
+	CHECK(set_dropping(true));
+	looked = unmap_stat("drop_mms");
+	CHECK(drop_slabs() && drop_slabs());
+	CHECK(unmap_stat("drop_mms") > looked);
 	CHECK_EQ(before, status_of(pid, "VmPTE:"));
 	return let_exit(pid);
 }

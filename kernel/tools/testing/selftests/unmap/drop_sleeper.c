@@ -67,7 +67,7 @@ static char *map_copy(const struct sleeper *s, char *mem)
 	int prot = s->mapping->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
 
 	if (s->mapping->sysv)
-		return shmat(s->shm, mem, SHM_REMAP);
+		return shmat(s->shm, mem, SHM_REMAP | (s->mapping->readonly ? SHM_RDONLY : 0));
 	return mmap(mem, LEN, prot, flags, s->fd, 0);
 }
 
@@ -149,6 +149,7 @@ bool sleeper_start(struct sleeper *s, const struct mapping *mapping)
 	CHECK(s->pid > 0);
 	close(s->ready[1]);
 	CHECK(read(s->ready[0], &byte, 1) == 1);
+	CHECK(!mapping->shm_locked || !shmctl(s->shm, SHM_LOCK, NULL));
 	/* It goes with the last process that has attached it. */
 	CHECK(!mapping->sysv || !shmctl(s->shm, IPC_RMID, NULL));
 	return !usleep(2 * IDLE_MS * 1000);
