@@ -212,6 +212,14 @@ def problems(text: str, cpus: int = 1) -> list[str]:
     return stressors.judge(session.Transcript(text, "", vm.Exit(0)), cpus)
 
 
+def test_a_stressor_may_end_by_a_page_that_it_poisoned() -> None:
+    text = DONE.replace("2.90 \n? 0", "2.90 \n? 2") + SAMPLES
+    said = "Sending SIGBUS to stress-ng-madvi:77 due to hardware memory corruption"
+    assert stressors.judge(session.Transcript(text, said, vm.Exit(0)), 2) == []
+    failed = "stress-ng: fail: [5] madvise: wrong\n"
+    assert stressors.judge(session.Transcript(failed + text, said, vm.Exit(0)), 2)
+
+
 def test_a_good_run() -> None:
     assert problems(DONE + SAMPLES) == []
     assert stressors.operations(DONE) == 1200
