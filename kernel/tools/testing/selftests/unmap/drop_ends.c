@@ -168,7 +168,8 @@ static int start_traced(bool (*job)(int fd), int fd)
 	int pid;
 
 	if (!shared)
-		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			      -1, 0);
 	if (shared == MAP_FAILED)
 		return -1;
 	shared->traced = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm64 maps a small hugetlb page (64 KiB, if pages have 4) by entries of an ordinary page table.
- * hugetlb uses them without looking whether the table is still there, so such a table stays (law 8).
+ * arm64 maps a small hugetlb page (64 KiB, if pages have 4) by entries of an ordinary page
+ * table.  hugetlb uses them without looking whether the table is still there, so such a table
+ * stays (law 8).
  *
  * touched     after a hugetlb page was in a table, the table stays when it is empty
  * untouched   a table beside hugetlb memory that was never touched is given back
