@@ -144,8 +144,8 @@ static bool run_child(bool (*job)(int fd), int fd)
 }
 
 /*
- * A child that is traced before it begins, so that it will be stopped when it is about to exit.
- * @shared: with the child
+ * Shared with a child, which waits until it is traced, so that it will be stopped when it is
+ * about to exit, and says when it uses its memory.
  */
 static struct {
 	bool traced, uses;

@@ -17,7 +17,7 @@
  *                   stock 6.12 loses it, and the test skips: see docs/stock-bugs.md
  * mlocked           a locked range stays as it is
  * droppable         dirty MAP_DROPPABLE memory may be freed, and is never swapped (law 5)
- * pmd_mapped        a folio mapped by a PMD (2 MiB, if pages have 4 KiB) is split and freed as a whole
+ * pmd_mapped        a folio mapped by a PMD is split and freed as a whole
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
