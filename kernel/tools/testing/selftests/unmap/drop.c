@@ -433,7 +433,7 @@ TEST_F_TIMEOUT(drop, flushed, TIME_LIMIT)
 	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
 
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
-	EXPECT_TRUE(apart(race_flush, &scene));
+	EXPECT_TRUE(apart(flush_reader, &scene));
 }
 
 TEST_F_TIMEOUT(drop, strays, TIME_LIMIT)
@@ -469,7 +469,7 @@ RACE(watched, race_watched, false)
 RACE(watched_minor, race_watched_minor, false)
 RACE(punched, race_punched, true)
 RACE(collapsed, race_collapsed, false)
-RACE(flushed_collapsed, race_flush_collapsed, false)
+RACE(flushed_collapsed, flush_collapsed, false)
 RACE(ends, race_ends, true)
 RACE(oom, race_oom, true)
 

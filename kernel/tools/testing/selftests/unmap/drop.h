@@ -6,6 +6,7 @@
  * drop_old.c		memory that a process uses, or not, while it runs
  * drop_keep.c		what keeps tables: what the sleeper does to its memory before it sleeps
  * drop_race.c		memory changes while its tables are dropped all the time
+ * drop_flush.c		who read through a table that went sees what changes then
  * drop_dropping.c	a thread that drops tables all the time
  * drop_uffd.c		userfaultfd begins to watch memory meanwhile
  * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
@@ -91,11 +92,13 @@ bool keep_notified(char *mem);
 bool keep_protected(char *mem);
 
 /* drop_race.c: jobs for apart(); @seed for the random choices of the first. */
-bool race_flush(struct scene *scene);
-bool race_flush_collapsed(struct scene *scene);
 bool race_munmap(struct scene *scene);
 bool race_changes(struct scene *scene);
 void race_seed(unsigned long seed);
+
+/* drop_flush.c: jobs for apart() */
+bool flush_reader(struct scene *scene);
+bool flush_collapsed(struct scene *scene);
 
 /*
  * drop_dropping.c: a thread of this process drops tables all the time, of this process and its

@@ -18,12 +18,9 @@
 
 #include "drop.h"
 
-#define TRIES		200	/* of MADV_COLLAPSE, in two seconds */
 #define THREADS		3
 #define MAPPINGS	14L	/* of each thread: the last one is private */
 #define ALL		(MAPPINGS * LEN)
-/* Not the first page of its table: the flush of the table itself may be of that one's address. */
-#define READ_AT		(7 * PAGE)
 
 struct changer {
 	pthread_t thread;
@@ -279,20 +276,12 @@ static void drop_for_a_while(void)
 	}
 }
 
-/* All zero. */
-static bool make_file(struct scene *scene)
-{
-	scene->fd = scene->kind == SHMEM ? memfd_create("race", MFD_CLOEXEC) :
-					   xfs_file(LEN, SEED, scene->kib);
-	CHECK(scene->fd >= 0);
-	return !ftruncate(scene->fd, 0) && !ftruncate(scene->fd, LEN);
-}
-
 bool race_changes(struct scene *scene)
 {
 	bool failed = false;
 
-	CHECK(make_file(scene));
+	scene->fd = drop_file(scene);
+	CHECK(scene->fd >= 0);
 	stop = false;
 	for (int i = 0; i < THREADS; i++)
 		CHECK(start(&changers[i], scene, i));
@@ -303,119 +292,6 @@ bool race_changes(struct scene *scene)
 		failed |= changers[i].failed;
 	}
 	return !failed;
-}
-
-/* A thread that reads one page all the time, and makes no system call. */
-struct reader {
-	pthread_t thread;
-	const char *page;
-	long asked, told;	/* rounds */
-	char seen;		/* what it read in round @told, which began before it read */
-};
-
-static void *keep_reading(void *arg)
-{
-	struct reader *r = arg;
-	long round;
-
-	use_cpu(1);
-	do {
-		round = __atomic_load_n(&r->asked, __ATOMIC_ACQUIRE);
-		r->seen = READ_ONCE(*r->page);
-		__atomic_store_n(&r->told, round, __ATOMIC_RELEASE);
-	} while (round >= 0);
-	return NULL;
-}
-
-static char ask(struct reader *r, long round)
-{
-	__atomic_store_n(&r->asked, round, __ATOMIC_RELEASE);
-	while (__atomic_load_n(&r->told, __ATOMIC_ACQUIRE) != round)
-		;
-	return r->seen;
-}
-
-/* Changes of the page that the reader reads: its table may just have gone. */
-
-static bool punch_page(int fd, long at)
-{
-	return !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, PAGE);
-}
-
-static bool change_by_hole(char *mem, int fd)
-{
-	return punch_page(fd, READ_AT);
-}
-
-/* Somebody may hold a page at this moment. */
-static bool collapse(char *mem)
-{
-	for (int i = 0; i < TRIES; i++) {
-		if (!madvise(mem, LEN, MADV_COLLAPSE))
-			return true;
-		CHECK(errno == EAGAIN || errno == EBUSY);
-		usleep(10000);
-	}
-	return false;
-}
-
-/*
- * A huge page takes the place of the page, through another mapping; then that is changed.  (The
- * next round begins with a hole, which splits it, so that a table maps the page again.)
- */
-static bool change_by_collapse(char *mem, int fd)
-{
-	char byte = 0;
-
-	CHECK(collapse(mem + LEN));
-	CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
-	return true;
-}
-
-static bool change_under_reader(struct reader *r, int fd, char *mem,
-				bool (*change)(char *mem, int fd))
-{
-	char byte = 1;
-
-	for (long round = 1; round <= 20; round++) {
-		CHECK(punch_page(fd, 0));
-		CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
-		CHECK_EQ(byte, ask(r, 2 * round));
-		CHECK(drop_slabs());
-		CHECK(change(mem, fd));
-		CHECK_EQ(0, ask(r, 2 * round + 1));
-	}
-	return true;
-}
-
-static bool flush(struct scene *scene, bool (*change)(char *mem, int fd))
-{
-	struct reader r = {};
-	bool right;
-	char *mem;
-
-	CHECK(make_file(scene) && pad_tables(COPIES));
-	mem = map_aligned(COPIES * LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	CHECK(mem != MAP_FAILED);
-	for (long i = 0; i < COPIES; i++)
-		CHECK(mmap(mem + i * LEN, LEN, PROT_READ, MAP_FIXED | MAP_SHARED | MAP_POPULATE,
-			   scene->fd, 0) != MAP_FAILED);
-	r.page = mem + READ_AT;
-	CHECK(!pthread_create(&r.thread, NULL, keep_reading, &r));
-	right = change_under_reader(&r, scene->fd, mem, change);
-	__atomic_store_n(&r.asked, -1, __ATOMIC_RELEASE);
-	pthread_join(r.thread, NULL);
-	return right;
-}
-
-bool race_flush(struct scene *scene)
-{
-	return flush(scene, change_by_hole);
-}
-
-bool race_flush_collapsed(struct scene *scene)
-{
-	return flush(scene, change_by_collapse);
 }
 
 /*
@@ -443,7 +319,8 @@ bool race_munmap(struct scene *scene)
 	bool right;
 	char *mem;
 
-	CHECK(make_file(scene) && pad_tables(COPIES));
+	scene->fd = drop_file(scene);
+	CHECK(scene->fd >= 0 && pad_tables(COPIES));
 	mem = map_aligned(9 * LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	CHECK(mem != MAP_FAILED && dropping_start());
 	right = unmap_beside(mem, scene->fd);

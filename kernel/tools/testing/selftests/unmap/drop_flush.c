@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A table is dropped, then a page changes that it mapped: who read through it must not read the
+ * old page through its TLB.  See drop.h.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "drop.h"
+
+#define ROUNDS		20
+#define TRIES		200	/* of MADV_COLLAPSE, in two seconds */
+/* Not the first page of its table: the flush of the table itself may be of that one's address. */
+#define READ_AT		(7 * PAGE)
+#define OTHERS		512L	/* pages of other memory that are read, too */
+
+/* More tables than are worth it; of these at least one goes each time. */
+static char *map_copies(int fd)
+{
+	char *mem = map_aligned(COPIES * LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	for (long i = 0; mem != MAP_FAILED && i < COPIES; i++)
+		if (mmap(mem + i * LEN, LEN, PROT_READ, MAP_FIXED | MAP_SHARED | MAP_POPULATE, fd,
+			 0) == MAP_FAILED)
+			return MAP_FAILED;
+	return pad_tables(COPIES) ? mem : MAP_FAILED;
+}
+
+/*
+ * The page is read last, so that its translation is the newest in the TLB.  Why other pages are
+ * read before: QEMU makes the TLB of a program that uses few pages so small (below 256 entries)
+ * that it flushes all of it where arm64 flushes one address; then no flush would be missed.
+ */
+static char read_page(const char *page, const char *others)
+{
+	for (long i = 0; i < OTHERS; i++)
+		READ_ONCE(others[i * PAGE]);
+	return READ_ONCE(*page);
+}
+
+static char *map_others(void)
+{
+	return mmap(NULL, OTHERS * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* A thread that reads one page all the time, and makes no system call. */
+struct reader {
+	pthread_t thread;
+	const char *page, *others;
+	long asked, told;	/* rounds */
+	char seen;		/* what it read in round @told, which began before it read */
+};
+
+static void *keep_reading(void *arg)
+{
+	struct reader *r = arg;
+	long round;
+
+	use_cpu(1);
+	do {
+		round = __atomic_load_n(&r->asked, __ATOMIC_ACQUIRE);
+		r->seen = read_page(r->page, r->others);
+		__atomic_store_n(&r->told, round, __ATOMIC_RELEASE);
+	} while (round >= 0);
+	return NULL;
+}
+
+static char ask(struct reader *r, long round)
+{
+	__atomic_store_n(&r->asked, round, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&r->told, __ATOMIC_ACQUIRE) != round)
+		;
+	return r->seen;
+}
+
+/* Changes of the page that the reader reads: its table may just have gone. */
+
+static bool punch_page(int fd, long at)
+{
+	return !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, PAGE);
+}
+
+static bool change_by_hole(char *mem, int fd)
+{
+	return punch_page(fd, READ_AT);
+}
+
+/* Somebody may hold a page at this moment. */
+static bool collapse(char *mem)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (!madvise(mem, LEN, MADV_COLLAPSE))
+			return true;
+		CHECK(errno == EAGAIN || errno == EBUSY);
+		usleep(10000);
+	}
+	return false;
+}
+
+/*
+ * A huge page takes the place of the page, through another mapping; then that is changed.  (The
+ * next round begins with a hole, which splits it, so that a table maps the page again.)
+ */
+static bool change_by_collapse(char *mem, int fd)
+{
+	char byte = 0;
+
+	CHECK(collapse(mem + LEN));
+	CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
+	return true;
+}
+
+static bool set_page(int fd)
+{
+	char byte = 1;
+
+	return punch_page(fd, 0) && pwrite(fd, &byte, 1, READ_AT) == 1;
+}
+
+static bool change_under_reader(struct reader *r, int fd, char *mem,
+				bool (*change)(char *mem, int fd))
+{
+	for (long round = 1; round <= ROUNDS; round++) {
+		CHECK(set_page(fd));
+		CHECK_EQ(1, ask(r, 2 * round));
+		CHECK(drop_slabs());
+		CHECK(change(mem, fd));
+		CHECK_EQ(0, ask(r, 2 * round + 1));
+	}
+	return true;
+}
+
+static bool flush(struct scene *scene, bool (*change)(char *mem, int fd))
+{
+	struct reader r = {};
+	bool right;
+	char *mem;
+
+	scene->fd = drop_file(scene);
+	CHECK(scene->fd >= 0);
+	mem = map_copies(scene->fd);
+	r.page = mem + READ_AT;
+	r.others = map_others();
+	CHECK(mem != MAP_FAILED && r.others != MAP_FAILED);
+	CHECK(!pthread_create(&r.thread, NULL, keep_reading, &r));
+	right = change_under_reader(&r, scene->fd, mem, change);
+	__atomic_store_n(&r.asked, -1, __ATOMIC_RELEASE);
+	pthread_join(r.thread, NULL);
+	return right;
+}
+
+bool flush_reader(struct scene *scene)
+{
+	return flush(scene, change_by_hole);
+}
+
+bool flush_collapsed(struct scene *scene)
+{
+	return flush(scene, change_by_collapse);
+}
