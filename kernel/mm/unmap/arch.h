@@ -69,6 +69,7 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *
  * unmap_arch_peek() - an entry as it is: all bits are those of ptep_get(), but accessed and
  *	dirty may be missing.
+ * unmap_arch_pte() - an entry with these bits, but for the frame number.
  * UNMAP_ARCH_FOURS - whether unmap_arch_differ() works.  Not on Xen PV: its entries hold
  *	machine frame numbers, which are not consecutive for consecutive pages.
  * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none.  Loads
@@ -86,13 +87,13 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  */
 #ifdef CONFIG_ARM64
 #define unmap_arch_peek		__ptep_get
+#define unmap_arch_pte		__pte
 #else
 #define unmap_arch_peek		ptep_get
+#define unmap_arch_pte		native_make_pte
 #endif
 
-#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
-#define UNMAP_ARCH_FOURS	(!cpu_feature_enabled(X86_FEATURE_XENPV))
-
+#if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
 static inline pteval_t unmap_arch_four(const pte_t *ptep)
 {
 	return ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte;
@@ -119,8 +120,17 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 		bits = unmap_arch_eight(ptep);
 	else
 		bits = unmap_arch_thirty_two(ptep) | unmap_arch_thirty_two(ptep + 32);
-	return pte_none(native_make_pte(bits));
+	return pte_none(unmap_arch_pte(bits));
 }
+#else
+static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
+{
+	return false;
+}
+#endif
+
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#define UNMAP_ARCH_FOURS	(!cpu_feature_enabled(X86_FEATURE_XENPV))
 
 static inline bool unmap_arch_any_dirty(pte_t *ptep, unsigned int nr)
 {
@@ -148,24 +158,6 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 }
 #else
 #define UNMAP_ARCH_FOURS	false
-
-#ifdef CONFIG_ARM64
-static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
-{
-	const pte_t *end = ptep + nr;
-	pteval_t bits = 0;
-
-	for (; ptep < end; ptep += 4)
-		bits |= READ_ONCE(ptep[0].pte) | READ_ONCE(ptep[1].pte) |
-			READ_ONCE(ptep[2].pte) | READ_ONCE(ptep[3].pte);
-	return pte_none(__pte(bits));
-}
-#else
-static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
-{
-	return false;
-}
-#endif
 
 static inline bool unmap_arch_any_dirty(pte_t *ptep, unsigned int nr)
 {
