@@ -13,7 +13,7 @@ from swathe.base import paths
 from swathe.base.errors import EnvironmentLacks, UsageError
 from swathe.check import selftests
 from swathe.cli import run
-from swathe.guest import initramfs, runnable, vm
+from swathe.guest import foreign, initramfs, runnable, vm
 from swathe.kernel import apt, build, compiler, config
 from swathe.kernel.arch import ARCHES, ARM64, X86_64, Arch
 from swathe.measure import benches, functions, instructions
@@ -250,6 +250,35 @@ def mirror(fake: Fake) -> None:
     for name in ("apt-get", "apt-cache"):
         fake(name, FOREIGN)
     fake("dpkg-deb", UNPACK)
+
+
+# apt and its packages: one brings another.
+BOTH = """
+for word; do case "$word" in Dir::Cache=*) cache=${word#Dir::Cache=} ;; esac; done
+case "$*" in
+*indextargets*) printf 'http://mirror.example/debian/ trixie\\n' ;;
+*Architecture=arm64*--download-only*) touch $cache/archives/a.deb $cache/archives/libc6.deb ;;
+*download*) exit 100 ;;
+esac
+"""
+UNPACK_ONE = """
+mkdir -p "$3/usr/lib"
+echo >"$3/usr/lib/$(basename "$2").so"
+"""
+
+
+def test_packages_come_with_what_they_depend_on(fake: Fake) -> None:
+    fake("apt-get", BOTH)
+    fake("dpkg-deb", UNPACK_ONE)
+    root = foreign.root(ARM64, ("a",))
+    assert [path.name for path in sorted(root.path.rglob("*.so"))] == ["a.deb.so", "libc6.deb.so"]
+    assert [path.name for path in root.path.iterdir()] == ["usr"]
+    assert root.find("libc6.deb.so").is_file()
+    fake("apt-get", BOTH.replace("Architecture=arm64", "Architecture=none"))
+    assert foreign.root(ARM64, ("a",)) == root
+    with pytest.raises(EnvironmentLacks, match=r"b c could not be fetched .*arm64"):
+        foreign.root(ARM64, ("b", "c"))
+    assert not [path for path in root.path.parent.iterdir() if path != root.path]
 
 
 @pytest.mark.usefixtures("mirror")

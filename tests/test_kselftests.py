@@ -15,11 +15,11 @@ from swathe.base import reading, results, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.cli import test
-from swathe.guest import initramfs, sections, vm
+from swathe.guest import foreign, initramfs, sections, vm
 from swathe.guest.environment import Environment
 from swathe.guest.session import Transcript
 from swathe.kernel import build
-from swathe.kernel.arch import X86_64
+from swathe.kernel.arch import ARM64, X86_64
 from swathe.kselftests import builds, cases, guests, judge, listing
 from swathe.kselftests.cases import Case, ProgramRun
 from swathe.kselftests.judge import Comparison
@@ -359,11 +359,6 @@ def test_guests_have_processors_for_threads() -> None:
     assert replace(REQUEST, cpus=4).processors == 4
 
 
-def test_another_architecture_is_skipped() -> None:
-    request = guests.KselftestRequest(build.KernelRequest(arch="arm64"), ENTRIES, 2, "")
-    assert verdicts.count(guests.run(request)) == verdicts.Count(0, 0, 1)
-
-
 # The list
 
 
@@ -427,14 +422,13 @@ def test_a_difference_must_show_twice(
         )
 
     monkeypatch.setattr(guests, "both", both)
-    programs = {entry.program: Path(entry.program) for entry in ENTRIES}
-    monkeypatch.setattr(guests, "job", lambda *_: None)
     first = [
         Comparison(ENTRIES[0].name, outcome("ok 1 a"), outcome("not ok 1 a")),
         *(Comparison(entry.name, outcome("ok 1 a"), outcome("ok 1 a")) for entry in ENTRIES[1:]),
     ]
     catalogue = Catalogue(ENTRIES, ())
-    found = guests.confirm(REQUEST, BUILT, programs, first, catalogue)
+    work = initramfs.Job([])
+    found = guests.confirm(REQUEST, BUILT, lambda _: work, first, catalogue)
     assert ran == [ENTRIES[:1]]
     assert [pair.name for pair in found] == [pair.name for pair in first]
     assert verdicts.count(judge.judge(found[0], catalogue)).failed == failed
@@ -537,8 +531,36 @@ def test_a_changed_test_is_built_again(tree: builds.Tree) -> None:
     assert subprocess.run([second["mm/good"]], check=False).returncode == 7
 
 
+def test_a_foreign_architecture_has_a_compiler_and_headers_of_its_own(tree: builds.Tree) -> None:
+    assert tree.words() == []
+    system = tree.path / "debian"
+    there = replace(tree, target=ARM64, system=system)
+    assert there.words()[:2] == list(ARM64.make)
+    assert there.words()[2:] == [f"CC=aarch64-linux-gnu-gcc --sysroot={system}"]
+    with pytest.raises(EnvironmentLacks, match="libnuma-dev libcap-dev must be installed"):
+        builds.build(there, {})
+
+
+def test_a_foreign_guest_gets_what_its_programs_are_loaded_with(tmp_path: Path) -> None:
+    host = foreign.Root(Path("/"), ARM64)
+    found = guests.foreign_libraries([Path("/bin/ls").resolve()], host)
+    assert found[str(guests.STDBUF)] == guests.STDBUF
+    assert {f"/lib/{guests.UNWINDER}", "/lib/libc.so.6"} <= set(found)
+    assert all(path.is_file() for path in found.values())
+    loaders = [place for place in found if Path(place).name.startswith("ld-")]
+    assert len(loaders) == 1
+    with pytest.raises(EnvironmentLacks, match=r"no package for arm64 has ld-"):
+        foreign.Root(tmp_path, ARM64).libraries(Path("/bin/ls").resolve())
+
+
+def test_limits_are_longer_where_a_guest_is_slower() -> None:
+    assert [entry.given(3).limit for entry in ENTRIES] == [3 * LIMIT, 3 * LIMIT]
+
+
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
-    (tmp_path / "numa.h").write_text("")
+    include = tmp_path / builds.INCLUDE
+    include.mkdir(parents=True)
+    (include / "numa.h").write_text("")
     with pytest.raises(EnvironmentLacks) as error:
         builds.require_headers(tmp_path)
     assert str(error.value).startswith("libcap-dev must be installed")

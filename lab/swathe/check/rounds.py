@@ -16,6 +16,7 @@ from swathe.check import kcsan, powercuts, proof, selftests, stressors
 from swathe.guest import environment, initramfs, session, vm
 from swathe.guest.session import Transcript
 from swathe.kernel import build
+from swathe.kernel.arch import ARCHES
 
 KINDS = ("stressors", "memx", "tests", "powercut")
 CPUS = (2, 4, 1, 8)
@@ -132,7 +133,7 @@ def choose(kind: str, request: StressRequest, rng: random.Random) -> tuple[str, 
 def run(request: StressRequest) -> list[StepOutcome]:
     """Build, run the rounds, and save the outcomes, also after an exception."""
     if "stressors" in request.kinds:
-        stressors.need_stress_ng()
+        stressors.stress_ng_files(ARCHES[request.kernel.arch])
     built = build.build(request.kernel)
     kit = StressKit(request, built, selftests.compile_tests(built))
     outcomes: list[StepOutcome] = []
@@ -220,7 +221,7 @@ def script(kit: StressKit, step: Step) -> tuple[list[str], dict[str, Path]]:
         files = {"/bin/memx": kit.programs["memx"]}
         command = stressors.memx(step.seed, each, step.cpus)
     else:
-        files = stressors.stress_ng_files()
+        files = stressors.stress_ng_files(kit.built.target)
         command = stressors.stress_ng(step.names, step.seed, each)
     return [stressors.script(command, step.seed, flip)], files
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.verdicts import Verdict
-from swathe.guest import initramfs, tap
+from swathe.guest import foreign, initramfs, tap
 from swathe.guest.session import Transcript
+from swathe.kernel.arch import Arch
 from swathe.kernel.version import Version
 
 # stress-ng's memory stressors. --verify makes each of them check its own results.
@@ -113,9 +114,14 @@ def need_stress_ng() -> Path:
     return Path(found)
 
 
-def stress_ng_files() -> dict[str, Path]:
-    program = need_stress_ng()
-    return {"/bin/stress-ng": program, **initramfs.libraries(program)}
+def stress_ng_files(target: Arch) -> dict[str, Path]:
+    """Return stress-ng and what it is loaded with, by their places in the guest."""
+    if target.foreign:
+        root = foreign.root(target, ("stress-ng",))
+        program, loaded = root.path / "usr/bin/stress-ng", root.libraries
+    else:
+        program, loaded = need_stress_ng(), initramfs.libraries
+    return {"/bin/stress-ng": program, **loaded(program)}
 
 
 def stress_ng(names: Sequence[str], seed: int, seconds: int) -> list[str]:

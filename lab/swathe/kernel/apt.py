@@ -149,6 +149,33 @@ def fetch_foreign(package: str, architecture: str, directory: Path) -> Path:
     return fetched(own, package, directory, done, f"it is needed for {architecture}")
 
 
+def unpack_foreign(packages: Sequence[str], architecture: str, directory: Path) -> None:
+    """Unpack packages of a foreign architecture in a directory, and all that they depend on.
+
+    apt believes that nothing is installed, so that it downloads the C library, too, and
+    verifies all of it.
+    """
+    home = directory / "apt"
+    own = private((), home, architecture)
+    status = home / "status"
+    status.write_text("")
+    settings = ("-o", f"Dir::State::status={status}", "-o", "Debug::NoLocking=true")
+    own = Apt((*own.options, *settings))
+    own.run("apt-get", "update")
+    words = ("install", "-y", "--no-install-recommends", "--download-only", *packages)
+    done = own.run("apt-get", *words)
+    debs = sorted((home / "cache" / "archives").glob("*.deb"))
+    if process.NO_SPACE in done.output:
+        raise EnvironmentLacks(f"the disk is full: fetching {' '.join(packages)}")
+    if not done.ok or not debs:
+        raise EnvironmentLacks(
+            f"{' '.join(packages)} could not be fetched (no network?): needed for {architecture}"
+        )
+    for deb in debs:
+        process.check(["dpkg-deb", "-x", str(deb), str(directory)], f"unpacking {deb.name}")
+    shutil.rmtree(home)
+
+
 def fetched(own: Apt, package: str, directory: Path, done: process.Done, advice: str) -> Path:
     """Return the downloaded file, or raise if the download failed."""
     debs = list(directory.glob("*.deb"))

@@ -17,20 +17,32 @@ from swathe.base import parallel, process, ui
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.paths import BUILD, locked, scratch
 from swathe.kernel import compiler
+from swathe.kernel.arch import X86_64, Arch
 
 SELFTESTS = Path("tools/testing/selftests")
 # What the tests include beside the kernel's own headers, and the package that has it.
 HEADERS = {"numa.h": "libnuma-dev", "sys/capability.h": "libcap-dev"}
-INCLUDE = Path("/usr/include")
+INCLUDE = Path("usr/include")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A kernel tree, its installed user-space headers, and the targets that are wanted."""
+    """A kernel tree, its installed user-space headers, and the targets that are wanted.
+
+    target: what the programs are compiled for; system: where its own headers and libraries are
+    """
 
     path: Path
     headers: Path
     targets: tuple[str, ...]
+    target: Arch = X86_64
+    system: Path = Path("/")
+
+    def words(self) -> list[str]:
+        """What make is told beside the goals."""
+        if not self.target.foreign:
+            return []
+        return [*self.target.make, f"CC={self.target.compiler} --sysroot={self.system}"]
 
 
 def target(program: str) -> str:
@@ -38,8 +50,9 @@ def target(program: str) -> str:
     return program.split("/")[0]
 
 
-def require_headers(include: Path = INCLUDE) -> None:
+def require_headers(system: Path) -> None:
     """Without these a test would not compile, and nobody would notice that it is missing."""
+    include = system / INCLUDE
     lacking = [package for name, package in HEADERS.items() if not (include / name).is_file()]
     if lacking:
         raise EnvironmentLacks(
@@ -59,7 +72,8 @@ def copied(tree: Tree) -> Iterator[Path]:
 
 def digest(tree: Tree, extra: Mapping[str, str]) -> str:
     """A checksum of all that the programs are made from, as far as it can change."""
-    words = [compiler.version(compiler.NATIVE), str(tree.headers), *map(str, sorted(extra.items()))]
+    made = [compiler.version(tree.target.compiler), *tree.words(), str(tree.headers)]
+    words = [*made, *map(str, sorted(extra.items()))]
     found = hashlib.sha256(" ".join(words).encode())
     found.update((tree.headers / "linux" / "version.h").read_bytes())
     for path in copied(tree):
@@ -89,7 +103,7 @@ def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> None:
     """Make a target's programs, or those of them that are named; those that do not compile miss."""
     home = copy / SELFTESTS / name
     jobs = parallel.processors()
-    argv = ["make", "-k", f"-j{jobs}", "-C", str(home), f"OUTPUT={home}"]
+    argv = ["make", "-k", f"-j{jobs}", "-C", str(home), f"OUTPUT={home}", *tree.words()]
     done = process.run([*argv, f"KHDR_INCLUDES=-isystem {tree.headers}", *more], timeout=1200)
     log = BUILD / "log" / f"selftests-{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +123,7 @@ def programs_in(copy: Path, targets: Iterable[str]) -> dict[str, Path]:
 
 def build(tree: Tree, extra: Mapping[str, str]) -> dict[str, Path]:
     """All programs of the targets. extra names headers that a program forgets to include."""
-    require_headers()
+    require_headers(tree.system)
     home = BUILD / "selftests" / digest(tree, extra)
     with locked("selftests"):
         if not home.is_dir():

@@ -10,7 +10,7 @@ must have its reason in kselftests.toml.
 
 import shlex
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,10 @@ from msgspec import structs
 from swathe.base import parallel, ui
 from swathe.base.errors import VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.guest import environment, initramfs, sections, session, vm
+from swathe.guest import environment, foreign, initramfs, sections, session, vm
 from swathe.guest.session import Transcript
 from swathe.kernel import build
-from swathe.kernel.arch import ARCHES
+from swathe.kernel.arch import Arch
 from swathe.kselftests import builds, cases, judge, listing
 from swathe.kselftests.cases import ProgramRun
 from swathe.kselftests.judge import Comparison
@@ -43,6 +43,8 @@ STDBUF = Path("/usr/libexec/coreutils/libstdbuf.so")
 BY_LINES = f"BY_LINES='LD_PRELOAD={STDBUF} _STDBUF_O=L'"
 # What pthread_cancel() loads, beside the C library.
 UNWINDER = "libgcc_s.so.1"
+# What the tests for a foreign architecture are linked and run with.
+PACKAGES = ("coreutils", "libc6-dev", "libcap-dev", "libgcc-s1", "libnuma-dev")
 
 # mm/protection_keys_64 reads it.
 USERS = "mkdir -p /etc && echo root:x:0:0:root:/root:/bin/sh >/etc/passwd"
@@ -94,12 +96,19 @@ class KselftestRequest:
         return max(self.cpus, 3)
 
 
-def build_programs(built: build.BuiltKernel) -> dict[str, Path]:
+def system(target: Arch) -> foreign.Root | None:
+    """Where the libraries of a foreign architecture are; None: those of the host serve."""
+    return foreign.root(target, PACKAGES) if target.foreign else None
+
+
+def build_programs(built: build.BuiltKernel, root: foreign.Root | None) -> dict[str, Path]:
     """All programs of the targets that any entry wants: they are built together."""
     entries = listing.load().entries
     targets = tuple(dict.fromkeys(builds.target(entry.program) for entry in entries))
     extra = {entry.program: entry.include for entry in entries if entry.include}
-    return builds.build(builds.Tree(built.tree, build.user_headers(built), targets), extra)
+    headers = build.user_headers(built)
+    top = root.path if root else Path("/")
+    return builds.build(builds.Tree(built.tree, headers, targets, built.target, top), extra)
 
 
 def line(number: int, entry: Entry) -> str:
@@ -110,7 +119,9 @@ def line(number: int, entry: Entry) -> str:
     return f"report {PART} {number} {entry.program} -- attempt {where} {command}"
 
 
-def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
+def job(
+    entries: Sequence[Entry], built: dict[str, Path], root: foreign.Root | None = None
+) -> initramfs.Job:
     """The initramfs of both guests."""
     wanted = {entry.program: built[entry.program] for entry in entries}
     lines = [
@@ -122,7 +133,17 @@ def job(entries: Sequence[Entry], built: dict[str, Path]) -> initramfs.Job:
         f"report stat -- cat {SWITCH}/stat",
     ]
     files = {f"/{name}": path for name, path in wanted.items()}
-    return session.job([BY_LINES, FUNCTIONS, *lines], {**libraries(wanted.values()), **files})
+    loaded = foreign_libraries(wanted.values(), root) if root else libraries(wanted.values())
+    return session.job([BY_LINES, FUNCTIONS, *lines], {**loaded, **files})
+
+
+def foreign_libraries(programs: Iterable[Path], root: foreign.Root) -> dict[str, Path]:
+    """The same as libraries(), of a foreign architecture."""
+    unwinder = root.find(UNWINDER)
+    found = {str(STDBUF): root.path / STDBUF.relative_to("/"), f"/lib/{UNWINDER}": unwinder}
+    for path in programs:
+        found |= root.libraries(path)
+    return found
 
 
 def libraries(programs: Iterable[Path]) -> dict[str, Path]:
@@ -134,6 +155,11 @@ def libraries(programs: Iterable[Path]) -> dict[str, Path]:
         if name.name == "libc.so.6" and (unwinder := name.with_name(UNWINDER)).exists():
             found[str(unwinder)] = unwinder.resolve()
     return found
+
+
+def processor(target: Arch) -> str:
+    """Clearing memory takes less time with short strings."""
+    return target.cpu if target.foreign else target.short_strings
 
 
 def both(
@@ -150,7 +176,7 @@ def both(
         words = f"unmap={switch} {NODES} {request.boot}".strip()
         machine = replace(
             vm.checking(built, request.processors, limit, words),
-            memory=MEMORY, cpu=built.target.short_strings,
+            memory=MEMORY, cpu=processor(built.target),
         )  # fmt: skip
         reader = sections.Reader(begins=begins)
         heard = session.run(machine, work, f"{PART}-{name}", reader, stop)
@@ -224,19 +250,21 @@ def missing(
 
 def run(request: KselftestRequest) -> list[Test]:
     """Build, boot both, compare."""
-    if ARCHES[request.kernel.arch].foreign:
-        # Their libraries would have to be fetched and their headers, too.
-        return [Test(PART, Verdict.SKIPPED, "the kernel's own tests are run on x86_64 only")]
     built = build.build(request.kernel)
-    made = build_programs(built)
+    root = system(built.target)
+    made = build_programs(built, root)
     absent = missing(request.entries, built, made)
     out = {test.name for test in absent}
-    entries = tuple(entry for entry in request.entries if f"{PART} {entry.name}" not in out)
+    entries = tuple(
+        entry.given(built.target.patience)
+        for entry in request.entries if f"{PART} {entry.name}" not in out
+    )  # fmt: skip
     ran = replace(request, entries=entries)
+    work = partial(job, built=made, root=root)
     ui.note(f"booting Linux {built.version} twice for {len(entries)} of the kernel's own tests")
-    off, on = both(ran, built, job(entries, made))
+    off, on = both(ran, built, work(entries))
     catalogue = listing.load()
-    found = confirm(ran, built, made, pairs(entries, off, on), catalogue)
+    found = confirm(ran, built, work, pairs(entries, off, on), catalogue)
     where = environment.look(built, request.processors, MEMORY)
     judge.record(found, catalogue, where, request.keep)
     tests = [*absent, *(test for pair in found for test in judge.judge(pair, catalogue))]
@@ -250,7 +278,7 @@ def run(request: KselftestRequest) -> list[Test]:
 def confirm(
     request: KselftestRequest,
     built: build.BuiltKernel,
-    made: dict[str, Path],
+    work: Callable[[Sequence[Entry]], initramfs.Job],
     found: list[Comparison],
     catalogue: Catalogue,
 ) -> list[Comparison]:
@@ -261,7 +289,7 @@ def confirm(
         return found
     for entry in entries:
         ui.result(f"differs, and runs again: {entry.name} ({first[entry.name]})")
-    off, on = both(replace(request, entries=entries), built, job(entries, made))
+    off, on = both(replace(request, entries=entries), built, work(entries))
     if off.lost or on.lost:
         return found
     again = pairs(entries, off, on)

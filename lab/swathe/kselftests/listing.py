@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from swathe.base import reading
 from swathe.base.errors import CheckFailed
@@ -31,6 +31,10 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def name(self) -> str:
         return " ".join([self.program, *self.args])
+
+    def given(self, patience: int) -> "Entry":
+        """The same where tests take so many times as long."""
+        return structs.replace(self, limit=self.limit * patience)
 
     def is_for(self, kernel: str) -> bool:
         return in_range(Version.parse(kernel), "", self.max)
