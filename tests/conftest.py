@@ -86,6 +86,7 @@ def qemu(
 @pytest.fixture
 def kernel(tmp_path: Path) -> BuiltKernel:
     """One that was not built."""
+    (tmp_path / ".config").write_text("")
     return BuiltKernel("6.12.1", tmp_path / "image", tmp_path, tmp_path, "0", X86_64)
 
 

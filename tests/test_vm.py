@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import alive, until
 
 from swathe.base.errors import EnvironmentLacks, VmLost
 from swathe.guest import initramfs, vm
+from swathe.kernel.arch import ARM64
 from swathe.kernel.build import BuiltKernel
 
 Boot = Callable[..., tuple[vm.Exit, str]]
@@ -112,6 +114,18 @@ def test_counting_is_exact_or_parallel(
 ) -> None:
     machine = vm.Machine(kernel, exact=exact)
     assert word in vm.command(machine, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("option", "machine"), [("y", "virt,acpi=off,mte=on"), ("n", "virt,acpi=off")]
+)
+def test_memory_has_tags_only_for_kernels_that_use_them(
+    kernel: BuiltKernel, tmp_path: Path, option: str, machine: str
+) -> None:
+    (kernel.out / ".config").write_text(f"CONFIG_ARM64_MTE={option}\n")
+    there = vm.Machine(replace(kernel, target=ARM64))
+    argv = vm.command(there, tmp_path, tmp_path)
+    assert argv[argv.index("-M") + 1] == machine
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
     target = machine.target
     return [
         "setpriv", "--pdeathsig", "KILL",
-        target.qemu, "-M", target.machine, "-cpu", machine.cpu or target.cpu,
+        target.qemu, "-M", machine.built.machine, "-cpu", machine.cpu or target.cpu,
         "-m", machine.memory, "-smp", str(machine.cpus),
         *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",

@@ -19,6 +19,7 @@ class Arch:
     packages: Debian packages needed in addition to the launcher's
     foreign: the host cannot run the architecture's programs
     patience: how many times as long as x86-64 a debug kernel may take for a test
+    needing: options of kernels, and what QEMU's machine must have for them
     """
 
     name: str
@@ -37,6 +38,7 @@ class Arch:
     packages: tuple[str, ...] = ()
     foreign: bool = False
     patience: int = 1
+    needing: tuple[tuple[str, str], ...] = ()
 
 
 X86_64 = Arch(
@@ -73,5 +75,7 @@ ARM64 = Arch(
     packages=("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-system-arm"),
     foreign=True,
     patience=3,
+    # Storing tags takes time, which other kernels should not pay.
+    needing=(("CONFIG_ARM64_MTE", "mte=on"),),
 )
 ARCHES = {arch.name: arch for arch in (X86_64, ARM64)}

@@ -64,8 +64,20 @@ class BuiltKernel:
     target: Arch
 
     @property
+    def options(self) -> dict[str, str]:
+        return config.parse((self.out / ".config").read_text())
+
+    @property
     def page_shift(self) -> int:
-        return int(config.parse((self.out / ".config").read_text())["CONFIG_PAGE_SHIFT"])
+        return int(self.options["CONFIG_PAGE_SHIFT"])
+
+    @property
+    def machine(self) -> str:
+        """QEMU's machine for this kernel."""
+        needed = [
+            word for option, word in self.target.needing if self.options.get(option) == "y"
+        ]  # fmt: skip
+        return ",".join([self.target.machine, *needed])
 
 
 def out_directory(key: str, request: KernelRequest) -> Path:

@@ -9,6 +9,7 @@
  * uffd_rwp          the same for userfaultfd's read-write protection (Linux 7.3)
  * uffd_rwp_none     the same while the memory is PROT_NONE: entries then differ in nothing but
  *                   userfaultfd's bit
+ * tags              memory tags come back (arm64)
  * exclusive         some pages of a run are shared with a child: afterwards each process
  *                   has its own pages (law 6)
  * many_processes    more processes than a swap count can hold: all keep the pages
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "unmap_mte.h"
 #include "unmap_util.h"
 
 #define LEN	RANGE
@@ -207,6 +209,44 @@ TEST_F_TIMEOUT(swap, uffd_rwp, TIME_LIMIT)
 TEST_F_TIMEOUT(swap, uffd_rwp_none, TIME_LIMIT)
 {
 	check_rwp(_metadata, self, variant->on, PROT_NONE);
+}
+
+/* Of a page's first and last granule. */
+static unsigned long first_tag(long page)
+{
+	return page % 15 + 1;
+}
+
+static unsigned long last_tag(long page)
+{
+	return page / 15 % 15 + 1;
+}
+
+static long count_wrong_tags(const char *mem)
+{
+	long wrong = 0;
+
+	for (long i = 0; i < PAGES; i++)
+		wrong += mte_get(mem + i * PAGE) != first_tag(i) ||
+			 mte_get(mem + (i + 1) * PAGE - 16) != last_tag(i);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(swap, tags, TIME_LIMIT)
+{
+	if (!mte_works())
+		SKIP(return, "needs memory tags (arm64 with CONFIG_ARM64_MTE)");
+	ASSERT_EQ(0, mprotect(self->mem, LEN, PROT_READ | PROT_WRITE | PROT_TAGGED));
+	for (long i = 0; i < PAGES; i++) {
+		mte_set(self->mem + i * PAGE, first_tag(i));
+		mte_set(self->mem + (i + 1) * PAGE - 16, last_tag(i));
+	}
+	ASSERT_EQ(0, count_wrong_tags(self->mem));
+	for (int round = 0; round < 2; round++) {
+		ASSERT_EQ(PAGES, page_out(self->mem, LEN));
+		EXPECT_EQ(0, count_wrong_tags(self->mem));
+	}
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
 /* Pages that are shared with the child. */
