@@ -462,6 +462,8 @@ def test_results_are_kept_when_asked_for(
     found = [Comparison("mm/a", outcome("ok 1 a"), outcome("not ok 1 a", 1))]
     judge.record(found, Catalogue(ENTRIES, ()), where, keep)
     assert (tmp_path / "build" / "kselftests-6.12.1.md").is_file()
+    judge.record(found, Catalogue(ENTRIES, ()), replace(where, arch="arm64"), keep)
+    assert (tmp_path / "build" / "kselftests-6.12.1-arm64.md").is_file()
     kept = tmp_path / "docs" / "kselftests-6.12.1.json"
     assert kept.is_file() is keep
     if keep:

@@ -208,5 +208,5 @@ class RecordedRaces:
 def record(result: RaceReport, ran: Sequence[str], where: Environment, keep: bool) -> None:
     data = RecordedRaces(where, tuple(ran), result.counters, result.races)
     made = data, written(result, ran, where.line())
-    for path in results.record(f"{FLAVOR}-{where.kernel}", keep, RecordedRaces, lambda _: made):
+    for path in results.record(f"{FLAVOR}-{where.system}", keep, RecordedRaces, lambda _: made):
         ui.note(f"results: {path}")

@@ -34,7 +34,7 @@ class Environment:
 
     def line(self) -> str:
         return (
-            f"Linux {self.kernel} (configuration {self.config_hash}), {self.qemu}, "
+            f"Linux {self.system} (configuration {self.config_hash}), {self.qemu}, "
             f"{self.compiler}, {self.cpus} CPU, {self.memory}, swathe {self.swathe}"
         )
 

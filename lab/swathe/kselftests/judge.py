@@ -149,5 +149,5 @@ def record(
         every = whole(now, before.tests if before and same else [], catalogue)
         return Recorded(where, every), written(every, catalogue, where.line())
 
-    for path in results.record(f"{PART}-{where.kernel}", keep, Recorded, make):
+    for path in results.record(f"{PART}-{where.system}", keep, Recorded, make):
         ui.note(f"results: {path}")
