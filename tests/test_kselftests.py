@@ -19,7 +19,7 @@ from swathe.guest import foreign, initramfs, sections, vm
 from swathe.guest.environment import Environment
 from swathe.guest.session import Transcript
 from swathe.kernel import build
-from swathe.kernel.arch import ARM64, X86_64
+from swathe.kernel.arch import ARCHES, ARM64, X86_64
 from swathe.kselftests import builds, cases, guests, judge, listing
 from swathe.kselftests.cases import Case, ProgramRun
 from swathe.kselftests.judge import Comparison
@@ -367,6 +367,9 @@ def test_the_list_is_sound() -> None:
     assert any(entry.program == "mm/cow" for entry in found.chosen(["kselftests"], False))
     assert len(found.chosen(["kselftests"], True)) == len(found.entries)
     assert all(known.reason for known in found.known)
+    assert {known.arch for known in found.known} <= {"", *ARCHES}
+    assert found.on("arm64").reason("mm/seal_elf", "end")
+    assert not found.on("x86_64").reason("mm/seal_elf", "end")
 
 
 def test_naming_a_program_takes_all_its_entries_the_slow_ones_last() -> None:

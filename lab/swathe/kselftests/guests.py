@@ -263,7 +263,7 @@ def run(request: KselftestRequest) -> list[Test]:
     work = partial(job, built=made, root=root)
     ui.note(f"booting Linux {built.version} twice for {len(entries)} of the kernel's own tests")
     off, on = both(ran, built, work(entries))
-    catalogue = listing.load()
+    catalogue = listing.load().on(built.target.name)
     found = confirm(ran, built, work, pairs(entries, off, on), catalogue)
     where = environment.look(built, request.processors, MEMORY)
     judge.record(found, catalogue, where, request.keep)

@@ -47,6 +47,7 @@ class Known(Struct, frozen=True, forbid_unknown_fields=True):
     case: str
     reason: str
     unsteady: bool = False
+    arch: str = ""
 
     def means(self, test: str, case: str) -> bool:
         return self.test == test and fnmatchcase(case, self.case)
@@ -67,6 +68,11 @@ class Catalogue(Struct, frozen=True, forbid_unknown_fields=True):
             if entry.program in wanted or (PART in wanted and entry.set in sets)
         ]  # fmt: skip
         return tuple(sorted(found, key=lambda entry: SETS.index(entry.set)))
+
+    def on(self, arch: str) -> "Catalogue":
+        """The same with the failures of one architecture."""
+        known = tuple(item for item in self.known if item.arch in ("", arch))
+        return structs.replace(self, known=known)
 
     def reason(self, test: str, case: str) -> Known | None:
         return next((known for known in self.known if known.means(test, case)), None)
