@@ -25,12 +25,12 @@ static inline void mte_set(char *at, unsigned long tag)
 {
 	char *tagged = (char *)((unsigned long)at | tag << TAG_SHIFT);
 
-	asm volatile(".arch_extension memtag\n\tstg %0, [%0]" : : "r"(tagged) : "memory");
+	asm volatile(".arch armv8.5-a+memtag\n\tstg %0, [%0]" : : "r"(tagged) : "memory");
 }
 
 static inline unsigned long mte_get(const char *at)
 {
-	asm volatile(".arch_extension memtag\n\tldg %0, [%0]" : "+r"(at) : : "memory");
+	asm volatile(".arch armv8.5-a+memtag\n\tldg %0, [%0]" : "+r"(at) : : "memory");
 	return (unsigned long)at >> TAG_SHIFT;
 }
 #else
