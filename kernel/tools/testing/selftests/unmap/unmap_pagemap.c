@@ -99,21 +99,32 @@ long smaps_kib(const void *mem, size_t len, const char *field)
 	return sum;
 }
 
-/* Whether the pages are one folio: contiguous frames, a head and then tails. */
-static bool is_folio(int kpageflags, const void *mem, size_t pages)
+/* Whether pages from @at on are those of a folio whose first frame is @first: a head, then tails. */
+static bool is_part(int kpageflags, const char *mem, __u64 first, size_t at, size_t nr)
 {
 	__u64 entries[BATCH], flags[BATCH];
 
-	pagemap_range(mem, entries, pages);
-	read_words(kpageflags, PAGEMAP_PFN(entries[0]), flags, pages);
-	for (size_t i = 0; i < pages; i++) {
-		if (!(entries[i] & PM_PRESENT) ||
-		    PAGEMAP_PFN(entries[i]) != PAGEMAP_PFN(entries[0]) + i)
+	pagemap_range(mem + at * PAGE, entries, nr);
+	read_words(kpageflags, first + at, flags, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (!(entries[i] & PM_PRESENT) || PAGEMAP_PFN(entries[i]) != first + at + i)
 			return false;
-		if (!(flags[i] & PAGE_TAIL) != !i)
+		if (!(flags[i] & PAGE_TAIL) != !(at + i))
 			return false;
 	}
 	return true;
+}
+
+/* Whether the pages are one folio. */
+static bool is_folio(int kpageflags, const char *mem, size_t pages)
+{
+	__u64 first = PAGEMAP_PFN(pagemap(mem));
+	bool right = true;
+
+	for (size_t at = 0; right && at < pages; at += BATCH)
+		right = is_part(kpageflags, mem, first, at,
+				pages - at < BATCH ? pages - at : BATCH);
+	return right;
 }
 
 bool folios_are(const void *mem, size_t len, unsigned long kib)
