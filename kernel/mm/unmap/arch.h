@@ -50,7 +50,8 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 /*
  * Several entries at a time.  The page-table lock is held, so nobody changes the entries
  * meanwhile, except that hardware sets accessed and dirty in present entries (x86; arm64: the
- * access flag, and it clears "read-only" where an entry may become dirty).
+ * access flag, and it clears "read-only" where an entry may become dirty).  (drop_is_old() looks
+ * for one in use without that lock, and does not rely on what it finds.)
  *
  * On arm64:
  *
@@ -96,7 +97,8 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 #if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
 static inline pteval_t unmap_arch_four(const pte_t *ptep)
 {
-	return ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte;
+	/* Hardware may set accessed and dirty in one that is present. */
+	return data_race(ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte);
 }
 
 static inline pteval_t unmap_arch_eight(const pte_t *ptep)
@@ -114,6 +116,7 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 {
 	pteval_t bits;
 
+	BUILD_BUG_ON(nr != 4 && nr != 8 && nr != 64);
 	if (nr == 4)
 		bits = unmap_arch_four(ptep);
 	else if (nr == 8)

@@ -428,14 +428,6 @@ TEST_F_TIMEOUT(drop, keeps_protected, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, flushed, TIME_LIMIT)
-{
-	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
-
-	ASSERT_TRUE(write_number(DROP_IDLE, 0));
-	EXPECT_TRUE(apart(flush_reader, &scene));
-}
-
 TEST_F_TIMEOUT(drop, strays, TIME_LIMIT)
 {
 	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
@@ -469,6 +461,7 @@ RACE(watched, race_watched, false)
 RACE(watched_minor, race_watched_minor, false)
 RACE(punched, race_punched, true)
 RACE(collapsed, race_collapsed, false)
+RACE(flushed, flush_reader, true)
 RACE(flushed_collapsed, flush_collapsed, false)
 RACE(ends, race_ends, true)
 RACE(oom, race_oom, true)
