@@ -10,7 +10,6 @@
  * uffd_rwp_none     the same while the memory is PROT_NONE: entries then differ in nothing but
  *                   userfaultfd's bit
  * tags              memory tags come back (arm64)
- * tags_forgotten    those of a swap slot that was freed do not come back with other memory
  * exclusive         some pages of a run are shared with a child: afterwards each process
  *                   has its own pages (law 6)
  * many_processes    more processes than a swap count can hold: all keep the pages
@@ -244,48 +243,16 @@ static bool set_tags(char *mem)
 	return !count_wrong_tags(mem);
 }
 
-#define MTE_MISSING	"needs memory tags (arm64 with CONFIG_ARM64_MTE)"
-
 TEST_F_TIMEOUT(swap, tags, TIME_LIMIT)
 {
 	if (!mte_works())
-		SKIP(return, MTE_MISSING);
+		SKIP(return, "needs memory tags (arm64 with CONFIG_ARM64_MTE)");
 	ASSERT_TRUE(set_tags(self->mem));
 	for (int round = 0; round < 2; round++) {
 		ASSERT_EQ(PAGES, page_out(self->mem, LEN));
 		EXPECT_EQ(0, count_wrong_tags(self->mem));
 	}
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
-}
-
-static long count_tagged(const char *mem)
-{
-	long tagged = 0;
-
-	for (long i = 0; i < PAGES; i++)
-		tagged += mte_get(mem + i * PAGE) || mte_get(mem + (i + 1) * PAGE - 16);
-	return tagged;
-}
-
-/* Each round may get the slots of the round before. */
-TEST_F_TIMEOUT(swap, tags_forgotten, TIME_LIMIT)
-{
-	if (!mte_works())
-		SKIP(return, MTE_MISSING);
-	for (int round = 0; round < 4; round++) {
-		char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1);
-
-		ASSERT_NE(MAP_FAILED, mem);
-		fill(mem, LEN, 2);
-		ASSERT_EQ(PAGES, page_out(mem, LEN));
-		ASSERT_EQ(0, count_wrong(mem, LEN, 2));
-		ASSERT_EQ(0, mprotect(mem, LEN, PROT_READ | PROT_WRITE | PROT_TAGGED));
-		EXPECT_EQ(0, count_tagged(mem));
-		ASSERT_TRUE(set_tags(mem));
-		ASSERT_EQ(PAGES, page_out(mem, LEN));
-		ASSERT_EQ(0, munmap(mem, LEN));
-	}
 }
 
 /* Pages that are shared with the child. */
