@@ -45,10 +45,14 @@ static void *store(void *arg)
 static bool store_and_reclaim(struct storer *storer)
 {
 	const struct scene *s = storer->s;
+	long before = storer->value;
 
 	storer->stop = false;
 	CHECK(!pthread_create(&storer->thread, NULL, store, storer));
-	usleep(WAIT);
+	/* On a busy host it begins late: before it has stored, the file has what it had. */
+	do {
+		usleep(WAIT);
+	} while (READ_ONCE(storer->value) == before);
 	madvise(s->mem, STORED * PAGE, MADV_PAGEOUT);
 	WRITE_ONCE(storer->stop, true);
 	pthread_join(storer->thread, NULL);
