@@ -50,7 +50,7 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 /*
  * Several entries at a time.  The page-table lock is held, so nobody changes the entries
  * meanwhile, except that hardware sets accessed and dirty in present entries (x86; arm64: the
- * access flag, and it clears "read-only" where an entry may become dirty).  (drop_is_old() looks
+ * access flag, and it clears "read-only" where an entry may become dirty).  (drop_age.c looks
  * for one in use without that lock, and does not rely on what it finds.)
  *
  * On arm64:
@@ -70,7 +70,8 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
  *
  * unmap_arch_peek() - an entry as it is: all bits are those of ptep_get(), but accessed and
  *	dirty may be missing.
- * unmap_arch_pte() - an entry with these bits, but for the frame number.
+ * unmap_arch_pte() - an entry made of bits as they are in the table.  On Xen PV that is no entry
+ *	whose frame number may be read; pte_none() and pte_dirty() do not.
  * UNMAP_ARCH_FOURS - whether unmap_arch_differ() works.  Not on Xen PV: its entries hold
  *	machine frame numbers, which are not consecutive for consecutive pages.
  * unmap_arch_all_none() - whether @nr (4, 8 or 64) entries from @ptep on are none.  Loads
@@ -97,7 +98,7 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 #if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
 static inline pteval_t unmap_arch_four(const pte_t *ptep)
 {
-	/* Hardware may set accessed and dirty in one that is present. */
+	/* Races with hardware, which sets accessed and dirty in present entries. */
 	return data_race(ptep[0].pte | ptep[1].pte | ptep[2].pte | ptep[3].pte);
 }
 
