@@ -11,9 +11,10 @@ import pytest
 from swathe import __main__
 from swathe.base import paths
 from swathe.base.errors import EnvironmentLacks, UsageError
-from swathe.check import selftests
+from swathe.check import selftest_guests, selftests
 from swathe.cli import run
 from swathe.guest import foreign, initramfs, runnable, vm
+from swathe.guest.clock import Clock
 from swathe.kernel import apt, build, compiler, config
 from swathe.kernel.arch import ARCHES, ARM64, X86_64, Arch
 from swathe.measure import benches, functions, instructions
@@ -52,9 +53,9 @@ def test_make_gets_architecture_and_tools() -> None:
 
 
 def test_a_measured_kernel_keeps_its_locked_instructions(kernel: build.BuiltKernel) -> None:
-    for exact in (True, False):
-        machine = vm.Machine(kernel, exact=exact)
-        assert ("noreplace-smp" in machine.parameters.split()) == exact
+    for wanted in Clock:
+        machine = vm.Machine(kernel, wanted_clock=wanted)
+        assert ("noreplace-smp" in machine.parameters.split()) is (wanted is Clock.EXACT)
 
 
 MACHINES = [
@@ -127,7 +128,7 @@ def run_one(request: build.KernelRequest) -> None:
 
 
 def guest_one(request: build.KernelRequest) -> None:
-    selftests.run(selftests.SelftestRequest(request, True, (), 1, 10, ""))
+    selftest_guests.run(selftests.SelftestRequest(request, True, (), 1, 10, ""))
 
 
 COMMANDS = [measure_one, profile_one, run_one, guest_one]

@@ -5,7 +5,7 @@ import pytest
 
 from swathe.__main__ import parser
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import arm64, selftests
+from swathe.check import arm64, selftest_guests, selftests
 from swathe.cli import test
 from swathe.kernel.arch import ARM64
 
@@ -21,7 +21,7 @@ def test_it_is_booted_as_the_usual_kernel_is(monkeypatch: pytest.MonkeyPatch) ->
         booted.append(wanted)
         return [Test("guest hugetlb: full", Verdict.FAILED, "why")]
 
-    monkeypatch.setattr(selftests, "run", guests)
+    monkeypatch.setattr(selftest_guests, "run", guests)
     asked = request("arm64", "--cpus", "3", "--boot", "unmap=y")
     [(name, run)] = test.parts(asked)
     assert (name, run()) == ("arm64", [Test("arm64: guest hugetlb: full", Verdict.FAILED, "why")])

@@ -15,7 +15,7 @@ from swathe.__main__ import parser
 from swathe.base import process, release, results
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import compile_warnings, configurations, selftests
+from swathe.check import compile_warnings, configurations, selftest_guests, selftests
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
 from swathe.cli import test
@@ -296,7 +296,7 @@ def test_one_that_fails_does_not_keep_the_others(
         return [Test("guest tables: a", Verdict.PASSED), Test("b", Verdict.SKIPPED, "no huge")]
 
     monkeypatch.setattr(compile_warnings, "compile_in", compile_in)
-    monkeypatch.setattr(selftests, "run", guest)
+    monkeypatch.setattr(selftest_guests, "run", guest)
     names = [f"configs/{name}" for name in ("tiny", "um", "riscv", "up", "preempt-rt", "memcg-v1")]
     tests = configurations.run(replace(request(names).configs, keep=True))
     failed = [found.name for found in tests if found.verdict is Verdict.FAILED]
@@ -328,7 +328,7 @@ def test_a_variant_that_a_kernel_cannot_have_is_not_booted(
 ) -> None:
     new = replace(FOUND, version=version.Version.parse("7.3.4"))
     monkeypatch.setattr(source, "get", lambda *_: new)
-    monkeypatch.setattr(selftests, "run", lambda _: [Test("a", Verdict.PASSED)])
+    monkeypatch.setattr(selftest_guests, "run", lambda _: [Test("a", Verdict.PASSED)])
     names = ["configs/no-paravirt", "configs/up"]
     found = configurations.run(request(names).configs)
     skipped = Test(

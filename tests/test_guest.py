@@ -13,9 +13,11 @@ from swathe import __main__
 from swathe.base import parallel, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
-from swathe.check import golden, lab, selftests
+from swathe.check import golden, lab, selftest_guests, selftests
+from swathe.check.selftest_guests import Share
 from swathe.cli import arguments, test
 from swathe.guest import initramfs, runnable, sections, session, vm
+from swathe.guest.clock import Clock
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import ARM64, X86_64, Arch
 
@@ -220,7 +222,8 @@ def test_programs_have_more_time_where_the_guest_is_slow(
     monkeypatch.setattr(session, "run", run)
     request = replace(REQUEST, programs=("swap",))
     built = replace(kernel, target=target)
-    selftests.hear(request, built, {"swap": Path("swap")}, threading.Event())
+    share = Share(request, Clock.COUNTED)
+    selftest_guests.hear(share, built, {"swap": Path("swap")}, threading.Event())
     limit = selftests.TIME_LIMIT * target.patience
     assert f"-- timeout {limit} /bin/swap" in scripts[0]
 
@@ -237,33 +240,79 @@ def test_the_guest_has_more_time_unless_the_user_says_how_much() -> None:
 
 @pytest.mark.parametrize("guests", [1, 2, 3])
 def test_every_program_runs_in_one_guest(guests: int) -> None:
-    names = ("control", "memx", "pressure", "security", "swap")
-    shares = selftests.distribute(replace(REQUEST, programs=names), guests)
+    names = ("control", "kept", "pressure", "security", "swap")
+    shares = [
+        share.request
+        for share in selftest_guests.distribute(replace(REQUEST, programs=names), guests)
+    ]
     assert len(shares) == guests
     assert sorted(name for share in shares for name in share.programs) == list(names)
     assert [share.kunit for share in shares] == [True] + [False] * (guests - 1)
-    loads = [sum(selftests.LONG.get(name, 20) for name in share.programs) for share in shares]
-    assert max(loads) - min(loads) <= max(selftests.LONG.values())
+    loads = [selftest_guests.cost(share) for share in shares]
+    assert max(loads) - min(loads) <= max(selftest_guests.LONG.values())
+
+
+def test_processors_run_in_parallel_only_where_races_are_looked_for() -> None:
+    asked = replace(REQUEST, programs=("memx", "swap"))
+    shares = selftest_guests.distribute(asked, 2)
+    found = [(share.clock, share.request.kunit, share.request.programs) for share in shares]
+    assert found == [(Clock.COUNTED, True, ("swap",)), (Clock.HOST, False, ("memx",))]
+    for clock in Clock:
+        every = selftest_guests.distribute(replace(asked, clock=clock), 1)
+        assert [share.clock for share in every] == [clock] * (clock is not Clock.EXACT)
 
 
 def test_a_guest_without_work_is_not_booted() -> None:
-    assert len(selftests.distribute(replace(REQUEST, programs=("swap",)), 4)) == 1
-    assert selftests.distribute(REQUEST, 2) == [REQUEST]
+    assert len(selftest_guests.distribute(replace(REQUEST, programs=("swap",)), 4)) == 1
+    assert selftest_guests.distribute(REQUEST, 2) == [Share(REQUEST, Clock.COUNTED)]
 
 
 def test_long_programs_are_known() -> None:
-    assert set(selftests.LONG) < set(selftests.names())
+    assert set(selftest_guests.LONG) < set(selftests.names())
 
 
-def test_a_lost_machine_lists_what_passed(
-    data: Callable[[str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = f"@ guest putback\n{data('selftest.log')}\n? 0\n@ guest lazyfree\n1..5\n"
-    lost = VmLost("the VM was lost: oops")
-    error = selftests.lost(lost, session.Transcript(text, "", lost))
-    assert str(error) == "the VM was lost: oops in guest lazyfree"
-    assert error.status == 4
-    assert "putback.anon.write" in capsys.readouterr().out
+PUTBACK = "@ guest putback\n{log}\n? 0\n"
+BEGUN = "@ guest swap\n1..5\n"
+PANIC = "[    9.1] Kernel panic - not syncing: panic_on_warn set ...\n"
+DEAD = VmLost("the VM was lost: no verdict within 9 s")
+GUESTS = {
+    # What the guests said, their consoles, whether they were lost; what ran in the second.
+    "panicked": ([(BEGUN, PANIC, True), ("{trace}", "", False)], ["trace"]),
+    "dead once": ([(BEGUN, "", True), ("{swap}{trace}", "", False)], ["swap", "trace"]),
+    "dead twice": ([(BEGUN, "", True), (BEGUN, "", True)], ["swap", "trace"]),
+}
+
+
+@pytest.mark.parametrize(("case", "failed"), [
+    ("panicked", ["swap"]), ("dead once", []), ("dead twice", ["swap", "trace"]),
+])  # fmt: skip
+def test_what_passed_before_a_guest_was_lost_has_passed(
+    case: str, failed: list[str], data: Callable[[str], str], kernel: build.BuiltKernel,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    log = data("selftest.log")
+    texts = {name: f"@ guest {name}\n{log}\n? 0\n" for name in ("swap", "trace")}
+    guests, rest = GUESTS[case]
+    scripts: list[str] = []
+
+    def run(machine: vm.Machine, work: initramfs.Job, *_: object) -> session.Transcript:
+        before = PUTBACK.format(log=log) if not scripts else ""
+        text, console, lost = guests[len(scripts)]
+        scripts.append(work.texts[session.SCRIPT])
+        ending = DEAD if lost else vm.Exit(0)
+        return session.Transcript(before + text.format(**texts), console, ending)
+
+    monkeypatch.setattr(session, "run", run)
+    names = ("putback", "swap", "trace")
+    share = Share(replace(REQUEST, kunit=False, programs=names), Clock.COUNTED)
+    paths = {name: Path(name) for name in names}
+    heard = selftest_guests.attend(share, kernel, paths, threading.Event())
+    assert [name for name in names if f"/bin/{name}" in scripts[1]] == rest
+    found = [test for test in selftest_guests.tests(heard, kernel) if test.name in names]
+    assert [test.name for test in found if test.verdict is Verdict.FAILED] == failed
+    passed = verdicts.count(selftest_guests.tests(heard, kernel)).passed
+    assert passed == 2 * (3 - len(failed))
+    assert "runs again, in one more guest: " + " ".join(rest) in capsys.readouterr().out
 
 
 def test_what_failed_is_named_at_the_end(

@@ -7,7 +7,7 @@ import pytest
 
 from swathe.__main__ import parser
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import newest, selftests
+from swathe.check import newest, selftest_guests, selftests
 from swathe.cli import test
 from swathe.kernel import hooks, source, version
 from swathe.measure.columns import NEWEST
@@ -29,7 +29,7 @@ def test_it_is_booted_as_the_usual_kernel_is(monkeypatch: pytest.MonkeyPatch) ->
         booted.append(wanted)
         return [Test("guest swap: full", Verdict.FAILED, "why")]
 
-    monkeypatch.setattr(selftests, "run", guests)
+    monkeypatch.setattr(selftest_guests, "run", guests)
     asked = request("newest", "--source", "/a/tree", "--cpus", "3", "--boot", "unmap=y")
     [(name, run)] = test.parts(asked)
     assert (name, run()) == ("newest", [Test("newest: guest swap: full", Verdict.FAILED, "why")])
@@ -43,7 +43,7 @@ def test_it_is_booted_as_the_usual_kernel_is(monkeypatch: pytest.MonkeyPatch) ->
 def test_its_programs_are_some_of_all() -> None:
     assert set(newest.PROGRAMS) < set(selftests.names())
     # What they take, and a kernel built twice as slowly as 6.12's, must fit into CI's 75 minutes.
-    assert sum(selftests.LONG[name] for name in newest.PROGRAMS) <= 300
+    assert sum(selftest_guests.LONG[name] for name in newest.PROGRAMS) <= 300
 
 
 def test_the_usual_kernel_is_tested_beside_it() -> None:

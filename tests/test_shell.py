@@ -17,6 +17,7 @@ from swathe import __main__
 from swathe.base.errors import UsageError, VmLost
 from swathe.cli.shell import commands_of_stdin
 from swathe.guest import initramfs, session, shell, vm
+from swathe.guest.clock import Clock
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import ARM64, X86_64
 from swathe.kernel.build import BuiltKernel
@@ -69,7 +70,7 @@ def read_until(fd: int, text: str) -> str:
 
 
 def boot_terminal(kernel: BuiltKernel) -> session.Transcript:
-    machine = vm.Machine(kernel, exact=False, timeout=60, terminal=True)
+    machine = vm.Machine(kernel, wanted_clock=Clock.HOST, timeout=60, terminal=True)
     return session.run(machine, shell.job({}, "", "xterm"), "shell")
 
 
@@ -179,7 +180,7 @@ def test_a_crash_under_a_terminal_is_one(
     body: str, limit: int, said: str, qemu: Qemu, kernel: BuiltKernel
 ) -> None:
     qemu(body)
-    machine = vm.Machine(kernel, exact=False, timeout=limit, terminal=True)
+    machine = vm.Machine(kernel, wanted_clock=Clock.HOST, timeout=limit, terminal=True)
     heard = session.run(machine, shell.job({}, "", "xterm"), "shell")
     with pytest.raises(VmLost, match=said):
         _ = heard.status

@@ -17,6 +17,7 @@ from swathe.base.verdicts import Test, Verdict
 from swathe.check import kcsan, powercuts, rounds, selftests, stressors
 from swathe.cli import stress
 from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
+from swathe.guest.clock import Clock
 from swathe.kernel import arch, build
 
 CUT = powercuts.Cut(1, 5, 4)
@@ -99,7 +100,7 @@ def cut(
         second = f'grep -q written "$disk" && {{ {check}; exit; }}'
         qemu(f'{second}; echo written >>"$disk"; {write}')
         fake("xfs_repair", repair)
-        machine = vm.Machine(kernel, timeout=60, exact=False)
+        machine = vm.Machine(kernel, timeout=60, wanted_clock=Clock.HOST)
         test = powercuts.cut_once(machine, Path("powercut"), CUT)
         assert given[1:] in ([], ["s 1 2 3\n"])
         return test

@@ -13,7 +13,8 @@ import pytest
 from conftest import alive, until
 
 from swathe.base.errors import EnvironmentLacks, VmLost
-from swathe.guest import initramfs, vm
+from swathe.guest import clock, initramfs, vm
+from swathe.guest.clock import Clock
 from swathe.kernel.arch import ARM64
 from swathe.kernel.build import BuiltKernel
 
@@ -108,12 +109,51 @@ def test_the_machine_dies_with_its_parent(kernel: BuiltKernel, tmp_path: Path) -
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("exact", "word"), [(True, "-icount"), (False, "tcg,thread=multi")])
-def test_counting_is_exact_or_parallel(
-    kernel: BuiltKernel, tmp_path: Path, exact: bool, word: str
+CLOCKS = [
+    (Clock.EXACT, "shift=0,sleep=off"), (Clock.COUNTED, "shift=3,sleep=off"),
+    (Clock.HOST, "tcg,thread=multi"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "word"), CLOCKS)
+def test_instructions_are_the_clock_or_processors_run_in_parallel(
+    kernel: BuiltKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: Clock, word: str
 ) -> None:
-    machine = vm.Machine(kernel, exact=exact)
+    monkeypatch.setattr(clock, "tsc_khz", lambda: 2_100_000)
+    machine = vm.Machine(kernel, wanted_clock=wanted)
     assert word in vm.command(machine, tmp_path, tmp_path)
+    told = "tsc_early_khz=2100000 tsc=reliable" in machine.parameters
+    assert told is (wanted is Clock.HOST)
+
+
+def test_a_counter_of_unknown_speed_is_no_clock(
+    kernel: BuiltKernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clock, "tsc_khz", lambda: 0)
+    clock.say_counted.cache_clear()
+    machine = vm.Machine(kernel, wanted_clock=Clock.HOST)
+    assert machine.clock is Clock.COUNTED
+    assert "tsc" not in machine.parameters
+    assert "not known" in capsys.readouterr().err
+    there = replace(machine, built=replace(kernel, target=ARM64))
+    assert there.clock is Clock.HOST
+    assert "tsc" not in there.parameters
+
+
+def test_the_frequency_is_measured() -> None:
+    clock.tsc_khz.cache_clear()
+    khz = clock.tsc_khz()
+    assert khz == 0 or 500_000 < khz < 10_000_000
+
+
+def test_a_counter_that_may_stop_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.tsc_khz.cache_clear()
+    (tmp_path / "cpuinfo").write_text("flags : tsc constant_tsc\n")
+    monkeypatch.setattr(clock, "CPUINFO", tmp_path / "cpuinfo")
+    assert clock.tsc_khz() == 0
+    clock.tsc_khz.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -129,15 +169,18 @@ def test_memory_has_tags_only_for_kernels_that_use_them(
 
 
 @pytest.mark.parametrize(
-    ("cpus", "exact", "pit"), [(1, True, True), (2, True, False), (1, False, False)]
+    ("cpus", "wanted", "pit"),
+    [(1, Clock.EXACT, True), (2, Clock.EXACT, False), (1, Clock.HOST, False)],
 )
 def test_one_counted_cpu_takes_its_ticks_from_the_pit(
-    kernel: BuiltKernel, tmp_path: Path, cpus: int, exact: bool, pit: bool
-) -> None:
-    machine = vm.Machine(kernel, cpus, exact=exact, boot="quiet", cpu="max,-erms")
+    kernel: BuiltKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    cpus: int, wanted: Clock, pit: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(clock, "tsc_khz", lambda: 2_100_000)
+    machine = vm.Machine(kernel, cpus, wanted_clock=wanted, boot="quiet", cpu="max,-erms")
     argv = vm.command(machine, tmp_path, tmp_path)
     parameters = argv[argv.index("-append") + 1].split()
     assert ("nolapic_timer" in parameters) is pit
-    assert ("no_timer_check" in parameters) is not exact
+    assert ("no_timer_check" in parameters) is (wanted is Clock.HOST)
     assert parameters[-1] == "quiet"
     assert argv[argv.index("-cpu") + 1] == "max,-erms"

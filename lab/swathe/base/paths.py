@@ -23,6 +23,7 @@ CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"
 GUEST_INIT = ROOT / "lab" / "guest" / "init.c"
 GUEST_POWERCUT = ROOT / "lab" / "guest" / "powercut.c"
+HOST_TSC = ROOT / "lab" / "host" / "tsc.c"
 SELFTESTS = Path("tools/testing/selftests/unmap")
 
 

@@ -8,7 +8,7 @@ CI has the time; `./swathe test guest --arch arm64` runs all, with them.
 from dataclasses import replace
 
 from swathe.base.verdicts import Test
-from swathe.check import selftests
+from swathe.check import selftest_guests, selftests
 from swathe.kernel.arch import ARM64
 
 PART = "arm64"
@@ -25,4 +25,6 @@ def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:
 
 def run(usual: selftests.SelftestRequest) -> list[Test]:
     """Build that kernel, and run the tests in it."""
-    return [replace(test, name=f"{PART}: {test.name}") for test in selftests.run(asked(usual))]
+    return [
+        replace(test, name=f"{PART}: {test.name}") for test in selftest_guests.run(asked(usual))
+    ]

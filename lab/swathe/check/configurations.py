@@ -20,7 +20,7 @@ from swathe.base import reading, release, results, table, ui, verdicts
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.table import Table
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import compared, compile_warnings, selftests
+from swathe.check import compared, compile_warnings, selftest_guests, selftests
 from swathe.check.compared import ComparedEntry
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.kernel import build, config, debian_config, hooks, source, tree
@@ -272,7 +272,7 @@ def boot(request: ConfigurationsRequest, variant: Variant, got: Source) -> Outco
     if not in_range(got.version, OLDEST, variant.max):
         said = f"Linux {got.version} cannot be configured like this"
         return said, [Test(f"{PART} {variant.name}", Verdict.SKIPPED, said)]
-    tests = selftests.run(guest(request.guest, variant))
+    tests = selftest_guests.run(guest(request.guest, variant))
     named = [replace(test, name=f"{PART} {variant.name}: {test.name}") for test in tests]
     return str(verdicts.count(tests)), named
 

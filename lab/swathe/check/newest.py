@@ -8,7 +8,7 @@ runs all.
 from dataclasses import replace
 
 from swathe.base.verdicts import Test
-from swathe.check import selftests
+from swathe.check import selftest_guests, selftests
 from swathe.measure.columns import NEWEST
 
 PART = "newest"
@@ -24,4 +24,6 @@ def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:
 
 def run(usual: selftests.SelftestRequest) -> list[Test]:
     """Build that kernel, and run the tests in it."""
-    return [replace(test, name=f"{PART}: {test.name}") for test in selftests.run(asked(usual))]
+    return [
+        replace(test, name=f"{PART}: {test.name}") for test in selftest_guests.run(asked(usual))
+    ]

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run KUnit and the system-call tests in one guest per processor.
+"""KUnit and the system-call tests: the script of a guest that runs them, and their verdicts.
 
-The programs are distributed over the guests, so that they run in parallel.
+selftest_guests.py boots the guests.
 """
 
-import threading
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from swathe.base import parallel, ui
-from swathe.base.errors import VmLost
 from swathe.base.paths import OVERLAY, SELFTESTS
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import kcsan
-from swathe.guest import environment, kernel_log, sections, session, tap, vm
+from swathe.guest import kernel_log, tap, vm
+from swathe.guest.clock import Clock
 from swathe.guest.sections import Section
-from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
 
 # All KUnit suites in the kernel are read: ours, and memory management's own.
@@ -27,15 +22,9 @@ OURS = "unmap"
 # Seconds for each program, on x86-64.
 TIME_LIMIT = 900
 SKIPPED = 4
-# Seconds that the long programs take with the switch on only, as CI runs them. They only affect how
-# evenly the programs are distributed over the guests.
-LONG = {
-    "drop": 400, "ahead": 270, "reference": 260, "tables": 250, "tables_thp": 165, "readers": 150,
-    "kept": 115, "faults": 110, "pressure": 85, "discard": 80, "freeing": 70, "filemap": 65,
-    "swap": 65, "memx": 60, "ends": 45, "neighbours": 40, "trace": 40, "lazyfree": 30,
-    "poison": 30, "putback": 20, "accounting": 15,
-}  # fmt: skip
-SHORT = 20
+# These look for races that nobody arranges: their processors run in parallel.
+PARALLEL = frozenset({"memx", "races"})
+KUNIT_WORD = "kunit"
 # The variant without KASAN, so that it can boot with five-level page tables.
 FIVE_LEVELS = "five-levels"
 # unmap=n is not the default: the tests check that the boot parameter works.
@@ -53,6 +42,8 @@ class SelftestRequest:
     keep: bool = False
     # Leave out what the programs do with the switch off: that is stock's code.
     on_only: bool = False
+    # Of all guests; None: the clock that each program wants.
+    clock: Clock | None = None
 
     def in_kernel(self, kernel: build.KernelRequest) -> "SelftestRequest":
         """The same in another kernel; with more time where that is emulated more slowly."""
@@ -62,6 +53,20 @@ class SelftestRequest:
     @property
     def races(self) -> bool:
         return self.kernel.flavor == kcsan.FLAVOR
+
+    def clock_of(self, program: str) -> Clock:
+        wanted = Clock.HOST if program in PARALLEL or self.races else Clock.COUNTED
+        return self.clock or wanted
+
+    @property
+    def work(self) -> tuple[str, ...]:
+        """The words of what one guest does, in order."""
+        return (*((KUNIT_WORD,) if self.kunit else ()), *self.programs)
+
+    def rest(self, done: Collection[str]) -> "SelftestRequest":
+        """The same without what was done."""
+        left = tuple(name for name in self.programs if name not in done)
+        return replace(self, kunit=self.kunit and KUNIT_WORD not in done, programs=left)
 
     @property
     def words(self) -> str:
@@ -109,63 +114,6 @@ def guest_lines(
     return lines
 
 
-def distribute(request: SelftestRequest, guests: int) -> list[SelftestRequest]:
-    """Distribute the programs over the guests, the longest first; one guest reads KUnit."""
-    shares: list[list[str]] = [[] for _ in range(guests)]
-    load = [0] * guests
-    for name in sorted(request.programs, key=lambda name: (-LONG.get(name, SHORT), name)):
-        least = load.index(min(load))
-        shares[least].append(name)
-        load[least] += LONG.get(name, SHORT)
-    dealt = [
-        replace(request, kunit=request.kunit and number == 0, programs=tuple(sorted(share)))
-        for number, share in enumerate(shares)
-    ]
-    return [share for share in dealt if share.programs or share.kunit]
-
-
-def run(request: SelftestRequest) -> list[Test]:
-    """Build the kernel, boot the guests, and read their reports."""
-    built = build.build(request.kernel)
-    programs = compile_tests(built) if request.programs else {}
-    # KCSAN's races are counted in a single boot.
-    guests = 1 if request.races else parallel.processors()
-    shares = distribute(request, guests)
-    kind = " ".join(filter(None, (request.kernel.flavor, request.kernel.variant)))
-    ui.note(f"booting Linux {built.version} ({kind}) to test it")
-    tasks = [
-        parallel.Task(partial(hear, share, built, programs), memory=vm.BYTES) for share in shares
-    ]
-    found: list[Test] = []
-    for share, heard in zip(shares, parallel.run(tasks, guests), strict=True):
-        found += [*read(heard.sections, share), *complaints(heard.console, share.races)]
-        if share.races:
-            found += read_races(heard, share, built)
-    return found
-
-
-def hear(
-    request: SelftestRequest,
-    built: build.BuiltKernel,
-    programs: Mapping[str, Path],
-    stop: threading.Event,
-) -> Transcript:
-    """Boot one guest, and return its transcript."""
-    machine = vm.Machine(
-        built, request.cpus, exact=False, boot=request.words, timeout=request.timeout
-    )
-    patience = built.target.patience
-    lines = guest_lines(request.kunit, request.programs, request.on_only, patience)
-    if request.races:
-        lines.append(kcsan.READ)
-    work = session.job(lines, {f"/bin/{name}": programs[name] for name in request.programs})
-    name = f"test-{request.programs[0] if request.programs else 'kunit'}"
-    heard = session.run(machine, work, name, tell(), stop)
-    if heard.lost:
-        raise lost(heard.lost, heard)
-    return heard.whole()
-
-
 def complaints(console: str, apart: bool = False) -> list[Test]:
     """Return a failed test for each error message of a kernel that went on running.
 
@@ -175,38 +123,6 @@ def complaints(console: str, apart: bool = False) -> list[Test]:
         Test("kernel log", Verdict.FAILED, line) for line in kernel_log.find(console)
         if not (apart and kcsan.TITLE.search(line))
     ]  # fmt: skip
-
-
-def read_races(heard: Transcript, request: SelftestRequest, built: build.BuiltKernel) -> list[Test]:
-    """Record and judge the races that KCSAN found."""
-    result = kcsan.report(heard, built)
-    ran = [*(["KUnit"] if request.kunit else []), *request.programs]
-    where = environment.look(built, request.cpus, vm.Machine.memory)
-    kcsan.record(result, ran, where, request.keep)
-    return kcsan.judge(result)
-
-
-def tell() -> sections.Reader:
-    """Return a reader that prints each program's name and duration when it ends."""
-    began = 0.0
-
-    def begins(_: sections.Words) -> None:
-        nonlocal began
-        began = time.monotonic()
-
-    def ends(section: Section) -> None:
-        ui.note(f"  {' '.join(section.words)}: {time.monotonic() - began:.0f} s")
-
-    return sections.Reader(begins=begins, ends=ends)
-
-
-def lost(error: VmLost, heard: Transcript) -> VmLost:
-    """Print the tests that had ended by then; return the error with the running program's name."""
-    for test in read_sections(heard.sections):
-        if test.verdict is not Verdict.SKIPPED:
-            ui.result(f"{test.verdict.value} before the end: {test.name}")
-    where = f" in {' '.join(heard.unfinished.words)}" if heard.unfinished else ""
-    return VmLost(f"{error}{where}")
 
 
 def read_sections(reports: Iterable[Section]) -> list[Test]:

@@ -28,6 +28,7 @@ from swathe.base import ui
 from swathe.base.errors import UsageError
 from swathe.cli import arguments
 from swathe.guest import session, shell, vm
+from swathe.guest.clock import Clock
 from swathe.kernel import build
 
 
@@ -91,7 +92,7 @@ def run(request: ShellRequest) -> int:
     built = build.build(request.kernel)
     warn_of_patching(request)
     machine = vm.Machine(
-        built, request.cpus, request.memory, request.disk, exact=False,
+        built, request.cpus, request.memory, request.disk, wanted_clock=Clock.HOST,
         boot=f"{vm.STEADY} {request.boot}".strip(), timeout=request.timeout,
         terminal=not request.commands,
     )  # fmt: skip

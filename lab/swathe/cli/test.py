@@ -71,11 +71,13 @@ from swathe.check import (
     newest,
     powercuts,
     seeded,
+    selftest_guests,
     selftests,
     spin,
     unhooked,
 )
 from swathe.cli import arguments
+from swathe.guest.clock import Clock
 from swathe.kernel import packages
 from swathe.kernel.arch import ARCHES
 from swathe.kernel.build import KernelRequest
@@ -160,6 +162,15 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mutants", metavar="LIST", help="comma-separated mutants of mutants/series"
     )
+    parser.add_argument(
+        "--on-only", action="store_true",
+        help="leave out what system-call tests do with the switch off, as ci does",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clock", choices=("counted", "host"), metavar="CLOCK",
+        help="of the guests of kunit and guest: counted (instructions are the clock, processors "
+        "take turns) or host (they run in parallel); default: what each program wants",
+    )  # fmt: skip
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -195,7 +206,8 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     boot = f"{args.boot} unmap.mutants={args.mutants}" if args.mutants else args.boot
     guest = selftests.SelftestRequest(
         arguments.request_from(args, pristine=False), "kunit" in names, tuple(programs),
-        args.cpus, limit(args), boot.strip(), args.record, on_only=CI in asked,
+        args.cpus, limit(args), boot.strip(), args.record, on_only=args.on_only or CI in asked,
+        clock=Clock[args.clock.upper()] if args.clock else None,
     )  # fmt: skip
     own = guests.KselftestRequest(
         guest.kernel, listing.load().chosen(names, args.full), args.cpus, boot.strip(),
@@ -248,7 +260,7 @@ def parts(request: TestRequest) -> list[tuple[str, Callable[[], list[Test]]]]:
         (exported.PART, partial(exported.run, kernel)),
         (spin.PART, spin.run),
         (debian13.PART, debian13.run),
-        (KERNEL, partial(selftests.run, request.guest)),
+        (KERNEL, partial(selftest_guests.run, request.guest)),
         ("seeded", partial(seeded.run, kernel, request.seed, cpus)),
         (field_trials.PART, partial(field, kernel, request.seed, cpus)),
         (unhooked.PART, partial(unhooked.run, kernel, cpus)),

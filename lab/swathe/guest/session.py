@@ -39,6 +39,11 @@ class Transcript:
         return self.ending if isinstance(self.ending, VmLost) else None
 
     @property
+    def panic(self) -> str:
+        """The first line of the console that tells of a panic; empty if there was none."""
+        return vm.panic(self.console)
+
+    @property
     def unfinished(self) -> Section | None:
         """The program that was running when the guest ended."""
         return next((section for section in self.sections if section.status is None), None)

@@ -20,7 +20,8 @@ from typing import Protocol
 from swathe.base import process, ui
 from swathe.base.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.base.paths import BUILD, scratch
-from swathe.guest import initramfs
+from swathe.guest import clock, initramfs
+from swathe.guest.clock import Clock
 from swathe.kernel.arch import Arch
 from swathe.kernel.build import BuiltKernel
 
@@ -59,7 +60,6 @@ class Stopped(Exception):
 class Machine:
     """What a guest is booted with.
 
-    exact: QEMU counts instructions (-icount); otherwise CPUs run in parallel threads.
     cpu: QEMU's -cpu, if it is not the architecture's Arch.cpu.
     image_of_disk: an existing disk; otherwise the guest gets a new one that is deleted afterwards.
     terminal: the lab's terminal is the guest's TTY; Ctrl-A X ends the guest.
@@ -69,7 +69,7 @@ class Machine:
     cpus: int = 1
     memory: str = "4G"
     disk: str = "2G"
-    exact: bool = True
+    wanted_clock: Clock = Clock.EXACT
     boot: str = ""
     timeout: float = 600
     options: tuple[str, ...] = ()
@@ -82,23 +82,34 @@ class Machine:
         return self.built.target
 
     @property
+    def clock(self) -> Clock:
+        """The clock that the guest gets."""
+        return clock.possible(self.wanted_clock, self.target)
+
+    @property
+    def exact(self) -> bool:
+        return self.clock is Clock.EXACT
+
+    @property
     def parameters(self) -> str:
         """The kernel's command line."""
         alone = self.target.uniprocessor if self.exact and self.cpus == 1 else ""
-        busy = "" if self.exact else self.target.parallel
-        words = (self.target.console, COMMAND_LINE, alone, busy, self.boot)
+        busy = self.target.parallel if self.clock is Clock.HOST else ""
+        time = clock.parameters(self.clock, self.target)
+        words = (self.target.console, COMMAND_LINE, alone, busy, time, self.boot)
         return " ".join(filter(None, words))
 
 
 def checking(
-    built: BuiltKernel, cpus: int, timeout: float, boot: str = "", suites: bool = False
-) -> Machine:
-    """Return a machine for a debug kernel: CPUs run in parallel, instructions are not counted.
+    built: BuiltKernel, cpus: int, timeout: float, boot: str = "", suites: bool = False,
+    clock: Clock = Clock.HOST,
+) -> Machine:  # fmt: skip
+    """Return a machine for a debug kernel.
 
     suites: KUnit's suites run when it boots.
     """
     words = " ".join(filter(None, (STEADY, "" if suites else NO_SUITES, boot)))
-    return Machine(built, cpus, exact=False, boot=words, timeout=timeout)
+    return Machine(built, cpus, wanted_clock=clock, boot=words, timeout=timeout)
 
 
 def mebibytes(size: str) -> int:
@@ -176,7 +187,7 @@ def command(machine: Machine, archive: Path, home: Path) -> list[str]:
         "setpriv", "--pdeathsig", "KILL",
         target.qemu, "-M", machine.built.machine, "-cpu", machine.cpu or target.cpu,
         "-m", machine.memory, "-smp", str(machine.cpus),
-        *(["-icount", "shift=0,sleep=off"] if machine.exact else ["-accel", "tcg,thread=multi"]),
+        *machine.clock.accelerator,
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
         "-serial", f"file:{home / 'console.log'}",
         "-device", "virtio-serial-device",
@@ -261,19 +272,35 @@ class Follower:
             self.on_text(data[:whole].decode(errors="replace"))
 
 
+def kept_waiting(pid: int) -> float:
+    """Return for how many seconds a thread of the process was ready to run, and other work ran.
+
+    Of the thread that waited longest: a guest is as slow as its slowest processor.
+    """
+    waited = [0.0]
+    for path in Path("/proc", str(pid), "task").glob("*/schedstat"):
+        with suppress(OSError, IndexError, ValueError):  # a thread that has ended; no such file
+            waited.append(int(path.read_text().split()[1]) / 1e9)
+    return max(waited)
+
+
 def watch(
     child: subprocess.Popen[bytes],
     follower: Follower,
     limit: float,
     stop: Signal | None = None,
 ) -> bool:
-    """Follow the guest's output until it ends; False if it exceeds the time limit."""
-    end = time.monotonic() + limit
+    """Follow the guest's output until it ends; False if it exceeds the time limit.
+
+    The limit is for a guest that is dead: time for which the host kept it waiting does not count.
+    """
+    begin = time.monotonic()
     while child.poll() is None:
         follower.poll()
         if stop and stop.is_set():
             raise Stopped("the guest was stopped before its job was done")
-        if time.monotonic() > end:
+        late = time.monotonic() - begin > limit
+        if late and time.monotonic() - begin - kept_waiting(child.pid) > limit:
             follower.poll(last=True)
             return False
         time.sleep(POLL)
@@ -326,19 +353,19 @@ def attend(
     verdict = parse_verdict(told.read_text(errors="replace")) if told.exists() else None
     if verdict:
         return verdict
-    if machine.terminal and ended and child.returncode == 0 and not panic(home):
+    if machine.terminal and ended and child.returncode == 0 and not panic(console_of(home)):
         raise Stopped("Ctrl-A X ended the guest")
     raise lost(home, log, "" if ended else f"no verdict within {machine.timeout:.0f} s")
 
 
-def console_lines(home: Path) -> list[str]:
+def console_of(home: Path) -> str:
     console = home / "console.log"
-    return console.read_text(errors="replace").splitlines() if console.exists() else []
+    return console.read_text(errors="replace") if console.exists() else ""
 
 
-def panic(home: Path) -> str:
-    """Return the first line of the console log that tells of a panic."""
-    return next((line.strip() for line in console_lines(home) if "Kernel panic" in line), "")
+def panic(console: str) -> str:
+    """Return the first line of a console's log that tells of a panic."""
+    return next((line.strip() for line in console.splitlines() if "Kernel panic" in line), "")
 
 
 def complaint(log: Path) -> str:
@@ -352,10 +379,11 @@ def does_not_start(log: Path) -> EnvironmentLacks:
 
 def lost(home: Path, log: Path, why: str) -> SwatheError:
     """Print the end of the console log, and return the error with the likely cause."""
-    lines = console_lines(home)
+    console = console_of(home)
+    lines = console.splitlines()
     if not lines and complaint(home / "qemu.log"):
         return does_not_start(home / "qemu.log")
     for line in lines[-CONSOLE_LINES:]:
         ui.err.print(f"  | {line}", markup=False, soft_wrap=True)
-    why = why or panic(home) or "the guest ended without a verdict"
+    why = why or panic(console) or "the guest ended without a verdict"
     return VmLost(f"the VM was lost: {why}; its console is in {log}")
