@@ -6,11 +6,11 @@ import pytest
 from swathe.__main__ import parser
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import arm64, selftest_guests, selftests
-from swathe.cli import test
+from swathe.cli import test, test_parts
 from swathe.kernel.arch import ARM64
 
 
-def request(*words: str) -> test.TestRequest:
+def request(*words: str) -> test_parts.TestRequest:
     return test.request_from(parser().parse_args(["test", *words]))
 
 
@@ -23,8 +23,8 @@ def test_it_is_booted_as_the_usual_kernel_is(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(selftest_guests, "run", guests)
     asked = request("arm64", "--cpus", "3", "--boot", "unmap=y")
-    [(name, run)] = test.parts(asked)
-    assert (name, run()) == ("arm64", [Test("arm64: guest hugetlb: full", Verdict.FAILED, "why")])
+    [part] = test_parts.of(asked)
+    assert part.run() == [Test("arm64: guest hugetlb: full", Verdict.FAILED, "why")]
     [wanted] = booted
     assert (wanted.kernel.kernel, wanted.kernel.arch) == (asked.guest.kernel.kernel, "arm64")
     assert (wanted.kernel.flavor, wanted.cpus, wanted.boot) == ("debug", 3, "unmap=y")
@@ -38,5 +38,5 @@ def test_its_programs_are_some_of_all() -> None:
 
 
 def test_only_ci_and_its_name_ask_for_it() -> None:
-    assert "arm64" in [name for name, _ in test.parts(request("ci"))]
-    assert "arm64" not in [name for name, _ in test.parts(request())]
+    assert "arm64" in [part.name for part in test_parts.of(request("ci"))]
+    assert "arm64" not in [part.name for part in test_parts.of(request())]

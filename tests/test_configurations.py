@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace as changed
 
-from swathe import __main__
 from swathe.__main__ import parser
 from swathe.base import process, release, results
-from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
+from swathe.base.errors import CheckFailed, UsageError, VmLost
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import compile_warnings, configurations, selftest_guests, selftests
 from swathe.check.compile_warnings import Compilation, Cross
 from swathe.check.configurations import CompiledEntry, ConfigurationRow, Configurations, Variant
-from swathe.cli import test
+from swathe.cli import test, test_parts
 from swathe.kernel import apt, build, config, debian_config, hooks, source, tree, version
 from swathe.kernel.arch import ARM64
 
@@ -37,7 +36,7 @@ MAKEFILE = (
 )
 
 
-def request(names: list[str]) -> test.TestRequest:
+def request(names: list[str]) -> test_parts.TestRequest:
     return test.request_from(parser().parse_args(["test", *names]))
 
 
@@ -87,43 +86,14 @@ def test_names_choose() -> None:
 
 def test_ci_is_what_seldom_finds_anything_besides() -> None:
     usual, ci = request([]), request(["ci"])
-    assert usual.guest.kunit
-    assert set(usual.guest.programs) == set(selftests.names())
     assert ci.guest == replace(usual.guest, on_only=True)
-    besides = {name for name, _ in test.parts(ci)} - {name for name, _ in test.parts(usual)}
+    besides = {part.name for part in test_parts.of(ci)} - {
+        part.name for part in test_parts.of(usual)
+    }
     assert besides == {
         "export", "model", "debian13", "seeded", "field", "powercut", "newest", "arm64",
     }  # fmt: skip
     assert not ci.configs.wanted
-
-
-def test_the_summary_names_every_part(capsys: pytest.CaptureFixture[str]) -> None:
-    part = test.announce("hooks", two, alone=False)
-    table = test.summary([part, test.PartResult("lab", [Test("c", Verdict.SKIPPED)], 61.4)])
-    assert [[cell.text for cell in row] for row in table.rows] == [
-        ["hooks", "1", "1", "0", "0"], ["lab", "0", "0", "1", "61"],
-    ]  # fmt: skip
-    assert "hooks: 1 passed, 1 failed, 0 skipped (0 s)" in capsys.readouterr().out
-
-
-def two() -> list[Test]:
-    return [Test("a", Verdict.PASSED), Test("b", Verdict.FAILED)]
-
-
-def cannot() -> list[Test]:
-    raise EnvironmentLacks("no network")
-
-
-def test_a_part_that_cannot_be_done_is_not_the_end(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(test, "parts", lambda _: [("export", cannot), ("hooks", two)])
-    assert __main__.main(["test", "lab", "hooks"]) == 1
-    said = capsys.readouterr().out
-    assert "failed: export (no network)\n" in said
-    assert said.endswith("1 passed, 2 failed, 0 skipped\n")
-    monkeypatch.setattr(test, "parts", lambda _: [("export", cannot)])
-    assert __main__.main(["test", "export"]) == 3
 
 
 def test_a_variant_is_the_last_fragment_and_has_a_directory_of_its_own() -> None:

@@ -12,7 +12,7 @@ from swathe.base import process, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks
 from swathe.base.verdicts import Verdict
 from swathe.check import debian13
-from swathe.cli import test as command
+from swathe.cli import test_parts
 from swathe.guest import debian_root
 from swathe.guest.debian_root import DebianRoot
 from swathe.kernel import apt, hooks, version
@@ -45,8 +45,8 @@ def only(tests: list[verdicts.Test]) -> verdicts.Test:
 
 
 def test_ci_has_the_part() -> None:
-    assert debian13.PART in command.GROUPS["ci"]
-    assert debian13.PART not in command.DEFAULT
+    assert debian13.PART in test_parts.GROUPS["ci"]
+    assert debian13.PART not in test_parts.DEFAULT
 
 
 def test_it_is_skipped_without_root(possible: None, monkeypatch: pytest.MonkeyPatch) -> None:

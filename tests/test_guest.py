@@ -15,7 +15,7 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import golden, lab, selftest_guests, selftests
 from swathe.check.selftest_guests import Share
-from swathe.cli import arguments, test
+from swathe.cli import arguments, test, test_parts
 from swathe.guest import initramfs, runnable, sections, session, vm
 from swathe.guest.clock import Clock
 from swathe.kernel import build, compiler
@@ -68,13 +68,15 @@ def test_mutants_is_a_boot_parameter() -> None:
     args = __main__.parser().parse_args(["test", "--mutants", "put_back"])
     request = test.request_from(args)
     assert request.guest.boot == "unmap.mutants=put_back"
-    assert [name for name, _ in test.parts(request)] == ["kernel"]
+    assert [part.name for part in test_parts.of(request)] == ["kernel"]
     assert request.guest.kunit
 
 
 def test_what_is_tested_unless_something_is_named() -> None:
     request = test.request_from(__main__.parser().parse_args(["test"]))
-    assert [name for name, _ in test.parts(request)] == ["lab", "hooks", "kernel", "kselftests"]
+    assert [part.name for part in test_parts.of(request)] == [
+        "lab", "hooks", "light", "checked", "kselftests",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "mask"), [("1", 1), ("0x5", 5), ("all", arguments.ALL_BITS)])

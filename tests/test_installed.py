@@ -17,7 +17,7 @@ from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.check import installed
 from swathe.check.installed import InstalledPackages, InstallTrial
-from swathe.cli import test
+from swathe.cli import test, test_parts
 from swathe.guest import debian_root, debian_system, serial, vm
 from swathe.guest.serial import Answer, SerialConsole
 
@@ -248,10 +248,10 @@ def test_the_newest_packages_are_installed(tmp_path: Path) -> None:
 def test_it_is_a_part_that_runs_only_when_named(tmp_path: Path) -> None:
     args = parser().parse_args(["test", "deb", "--packages", str(tmp_path), "--record"])
     request = test.request_from(args)
-    assert [name for name, _ in test.parts(request)] == ["deb"]
+    assert [part.name for part in test_parts.of(request)] == ["deb"]
     assert request.install == installed.InstallRequest(tmp_path, keep=True)
     every = test.request_from(parser().parse_args(["test", "ci"]))
-    assert "deb" not in [name for name, _ in test.parts(every)]
+    assert "deb" not in [part.name for part in test_parts.of(every)]
     assert main(["test", "deb", "--packages", str(tmp_path)]) == 2
 
 

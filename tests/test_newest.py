@@ -8,12 +8,12 @@ import pytest
 from swathe.__main__ import parser
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import newest, selftest_guests, selftests
-from swathe.cli import test
+from swathe.cli import test, test_parts
 from swathe.kernel import hooks, source, version
 from swathe.measure.columns import NEWEST
 
 
-def request(*words: str) -> test.TestRequest:
+def request(*words: str) -> test_parts.TestRequest:
     return test.request_from(parser().parse_args(["test", *words]))
 
 
@@ -31,8 +31,8 @@ def test_it_is_booted_as_the_usual_kernel_is(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(selftest_guests, "run", guests)
     asked = request("newest", "--source", "/a/tree", "--cpus", "3", "--boot", "unmap=y")
-    [(name, run)] = test.parts(asked)
-    assert (name, run()) == ("newest", [Test("newest: guest swap: full", Verdict.FAILED, "why")])
+    [part] = test_parts.of(asked)
+    assert part.run() == [Test("newest: guest swap: full", Verdict.FAILED, "why")]
     [wanted] = booted
     assert (wanted.kernel.kernel, wanted.kernel.source) == (NEWEST, None)
     assert (wanted.kernel.flavor, wanted.cpus, wanted.boot) == ("debug", 3, "unmap=y")
@@ -47,7 +47,7 @@ def test_its_programs_are_some_of_all() -> None:
 
 
 def test_the_usual_kernel_is_tested_beside_it() -> None:
-    names = [name for name, _ in test.parts(request("newest", "swap"))]
+    names = [part.name for part in test_parts.of(request("newest", "swap"))]
     assert names == ["kernel", "newest"]
-    assert "newest" in [name for name, _ in test.parts(request("ci"))]
-    assert "newest" not in [name for name, _ in test.parts(request())]
+    assert "newest" in [part.name for part in test_parts.of(request("ci"))]
+    assert "newest" not in [part.name for part in test_parts.of(request())]

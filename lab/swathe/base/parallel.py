@@ -5,11 +5,15 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
+# The stop signals of all crews at work, and whether all are to stop.
+STOPS: set[threading.Event] = set()
+END = threading.Event()
 A = TypeVar("A")
 T = TypeVar("T")
 POLL = 0.2
@@ -51,7 +55,9 @@ class Crew(Generic[T]):
         for entry in list(self.waiting):
             if self.fits(entry[1]):
                 self.waiting.remove(entry)
-                self.running[pool.submit(self.work, *entry)] = entry[1]
+                # The task is charged to the part that this thread works for.
+                work = partial(copy_context().run, self.work, *entry)
+                self.running[pool.submit(work)] = entry[1]
 
     def work(self, index: int, task: Task[T]) -> None:
         """Run one task in its thread, and record its result or failure."""
@@ -70,14 +76,25 @@ class Crew(Generic[T]):
                 del self.running[future]
 
     def run(self) -> list[T]:
+        STOPS.add(self.stop)
+        if END.is_set():
+            self.stop.set()
         with ThreadPoolExecutor(max_workers=self.limit) as pool:
             try:
                 self.run_tasks(pool)
             finally:  # the pool joins its threads also after an exception
                 self.stop.set()
+                STOPS.discard(self.stop)
         if self.failures:
             raise self.failures[0]
         return [self.results[index] for index in sorted(self.results)]
+
+
+def end_all() -> None:
+    """Stop all crews, those that have yet to begin, too."""
+    END.set()
+    for stop in list(STOPS):
+        stop.set()
 
 
 def available_memory() -> int:

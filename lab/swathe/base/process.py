@@ -17,6 +17,8 @@ from swathe.base.paths import BUILD
 
 LOG = BUILD / "log" / "swathe.log"
 SHORT = 100
+# The programs that run now, for end_all().
+RUNNING: set[subprocess.Popen[bytes] | subprocess.Popen[str]] = set()
 NO_SPACE = "No space left on device"
 
 
@@ -81,12 +83,34 @@ def run(
         echo(argv)
     errors = subprocess.PIPE if stdout else subprocess.STDOUT
     with told(argv[0]):
-        done = subprocess.run(
+        child = subprocess.Popen(
             argv, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
-            stdout=stdout or subprocess.PIPE, stderr=errors, timeout=timeout, check=False,
+            stdout=stdout or subprocess.PIPE, stderr=errors,
         )  # fmt: skip
-    output = done.stderr if stdout else done.stdout
-    return Done(done.returncode, output.decode(errors="replace"))
+        with running(child):
+            out, err = child.communicate(timeout=timeout)
+    return Done(child.returncode, (err if stdout else out).decode(errors="replace"))
+
+
+@contextlib.contextmanager
+def running(child: subprocess.Popen[bytes] | subprocess.Popen[str]) -> Iterator[None]:
+    """Have end_all() know the program; kill it if the block is left before it has ended."""
+    RUNNING.add(child)
+    try:
+        with child:
+            try:
+                yield
+            except BaseException:
+                child.kill()
+                raise
+    finally:
+        RUNNING.discard(child)
+
+
+def end_all() -> None:
+    """End the programs that other threads run: nobody will read what they say."""
+    for child in list(RUNNING):
+        child.terminate()
 
 
 def check(argv: Sequence[str], what: str, *, timeout: float = 600, cwd: Path | None = None) -> str:
@@ -122,13 +146,10 @@ def stream(
             text=True,
             errors="replace",
         ) as child,
+        running(child),
     ):
         assert child.stdout is not None
-        try:
-            for line in child.stdout:
-                file.write(line)
-                on_line(line)
-        except BaseException:
-            child.terminate()
-            raise
+        for line in child.stdout:
+            file.write(line)
+            on_line(line)
         return child.wait()

@@ -5,10 +5,14 @@ The kernel is without KASAN and lockdep, and the one program is what is most arm
 CI has the time; `./swathe test guest --arch arm64` runs all, with them.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from swathe.base.verdicts import Test
 from swathe.check import selftest_guests, selftests
+from swathe.guest import initramfs
+from swathe.kernel import apt
 from swathe.kernel.arch import ARM64
 
 PART = "arm64"
@@ -21,6 +25,11 @@ def asked(usual: selftests.SelftestRequest) -> selftests.SelftestRequest:
     """What is tested on arm64: of the kernel that is tested on x86-64."""
     kernel = replace(usual.kernel, arch=ARM64.name, variant=VARIANT)
     return replace(usual.in_kernel(kernel), kunit=True, programs=PROGRAMS)
+
+
+def fetches(_: selftests.SelftestRequest) -> tuple[Callable[[], object], ...]:
+    """What can be fetched beforehand."""
+    return (partial(apt.need, ARM64.packages), partial(initramfs.busybox, ARM64))
 
 
 def run(usual: selftests.SelftestRequest) -> list[Test]:

@@ -11,14 +11,14 @@ the host's fault. What ended before that counts, and the rest runs in one more g
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from swathe.base import parallel, ui
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import kcsan, selftests
+from swathe.check import kcsan, selftests, skips
 from swathe.check.selftests import KUNIT_WORD, SelftestRequest
 from swathe.guest import environment, sections, session, vm
 from swathe.guest.clock import Clock
@@ -72,15 +72,23 @@ def deal(request: SelftestRequest, guests: int) -> list[SelftestRequest]:
     """Deal the programs of one clock to so many guests at most."""
     shares: list[list[str]] = [[] for _ in range(guests)]
     load = [0] * guests
-    for name in sorted(request.programs, key=lambda name: (-LONG.get(name, SHORT), name)):
+    for name in longest_first(request.programs):
         least = load.index(min(load))
         shares[least].append(name)
-        load[least] += LONG.get(name, SHORT)
+        load[least] += seconds(name)
     dealt = [
         replace(request, kunit=request.kunit and number == 0, programs=tuple(sorted(share)))
         for number, share in enumerate(shares)
     ]
     return [share for share in dealt if share.programs or share.kunit]
+
+
+def longest_first(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (-seconds(name), name))
+
+
+def seconds(program: str) -> int:
+    return LONG.get(program, SHORT)
 
 
 def run(request: SelftestRequest) -> list[Test]:
@@ -97,11 +105,12 @@ def run(request: SelftestRequest) -> list[Test]:
         )
         for share in distribute(request, guests)
     ]
-    return [test for heard in parallel.run(tasks, guests) for test in tests(heard, built)]
+    found = [test for heard in parallel.run(tasks, guests) for test in tests(heard, built)]
+    return [*found, *skips.judge(found, request, built.version)]
 
 
 def cost(request: SelftestRequest) -> int:
-    return sum(LONG.get(name, SHORT) for name in request.programs)
+    return sum(map(seconds, request.programs))
 
 
 def tests(heard: Heard, built: build.BuiltKernel) -> list[Test]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from swathe.base import process, ui
+from swathe.base import process, processors, ui
 from swathe.base.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.base.paths import BUILD, scratch
 from swathe.guest import clock, initramfs
@@ -345,6 +345,7 @@ def attend(
 ) -> Exit:
     """Start QEMU, follow its output, and read the verdict."""
     with (
+        processors.one(),
         terminal_kept(),
         running(command(machine, archive, home), home / "qemu.log", machine.terminal) as child,
     ):

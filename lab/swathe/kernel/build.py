@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swathe.base import parallel, process, ui
+from swathe.base import parallel, process, processors, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.paths import BUILD, locked, write_atomically
 from swathe.kernel import apt, config, source, tree
@@ -181,13 +181,12 @@ def run_make(
     """Run make with a progress bar of total lines that match; return how many there were."""
     ui.note(f"{what} {name}; log: {log}")
     begin, made = time.monotonic(), 0
-    with ui.progress() as shown:
-        task = shown.add_task(what, total=total)
+    with processors.one(urgent=True), ui.progress(what, total) as bar:
 
         def show(count: int, file: str) -> None:
             nonlocal made
             made = count
-            shown.update(task, completed=count, description=f"{what} {Path(file).name[:24]:24}")
+            bar.update(count, f"{what} {Path(file).name[:24]:24}")
 
         status = process.stream(make, log, counter(show, counted), REPRODUCIBLE)
     if status:

@@ -4,10 +4,9 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-
-from rich.progress import Progress, TaskID
 
 from swathe.base import parallel, results, ui
 from swathe.base.errors import CheckFailed
@@ -131,30 +130,21 @@ def turns(request: BenchRequest, guest: Guest) -> int:
 
 def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[list[sections.Section]]:
     """Run every guest, with a progress bar each; return their reports in the guests' order."""
-    with ui.progress() as shown:
-        tasks = []
-        for guest in guests:
-            line = shown.add_task(guest.title, total=turns(request, guest), start=False)
-            tasks.append(
-                parallel.Task(
-                    watched(request, guest, shown, line),
-                    cost=turns(request, guest) * guest.bench.seconds,
-                    memory=machine_mib(request, guest) << 20,
-                )
-            )
-        return parallel.run(tasks, request.jobs)
+    tasks = [
+        parallel.Task(
+            partial(watched, request, guest),
+            cost=turns(request, guest) * guest.bench.seconds,
+            memory=machine_mib(request, guest) << 20,
+        )
+        for guest in guests
+    ]
+    return parallel.run(tasks, request.jobs)
 
 
-def watched(
-    request: BenchRequest, guest: Guest, shown: Progress, line: TaskID
-) -> Callable[[threading.Event], list[sections.Section]]:
-    """Return a task that measures one guest, and that can be stopped."""
-
-    def begin(stop: threading.Event) -> list[sections.Section]:
-        shown.start_task(line)
-        return measure_in(request, guest, lambda count: shown.update(line, completed=count), stop)
-
-    return begin
+def watched(request: BenchRequest, guest: Guest, stop: threading.Event) -> list[sections.Section]:
+    """Measure one guest, which can be stopped."""
+    with ui.progress(guest.title, turns(request, guest)) as bar:
+        return measure_in(request, guest, bar.update, stop)
 
 
 def measure_in(

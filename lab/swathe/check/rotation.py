@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What CI runs in some commits only, chosen by the commit's hash: no other machine need be asked.
+
+`./swathe test all` runs all of it.
+"""
+
+from collections.abc import Sequence
+
+from swathe.base import process
+from swathe.base.errors import SwatheError
+from swathe.base.paths import ROOT
+
+THIRDS = 3
+
+
+def number() -> int:
+    """Return a number made from the last commit's hash; 0 where there are no commits."""
+    try:
+        done = process.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], quiet=True)
+    except SwatheError:
+        return 0
+    return int(done.output.strip(), 16) if done.ok else 0
+
+
+def chosen(names: Sequence[str], commit: int) -> Sequence[str]:
+    """Return the third whose turn it is; thirds take equally long if the longest come first."""
+    return names[commit % THIRDS :: THIRDS]
+
+
+def first_of_two(commit: int) -> bool:
+    """Whether the first of two takes its turn; thirds and halves come in all combinations."""
+    return commit // THIRDS % 2 == 0
