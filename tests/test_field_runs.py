@@ -67,6 +67,9 @@ def test_a_row_that_is_missing_is_seen() -> None:
     assert field_runs.measured(events) == field_runs.measured(GOOD) == ""
 
 
+SETTLED = ("switch 0x000b", *field_runs.SETTLED)
+
+
 def section(name: str, status: int | None, lines: Sequence[str]) -> Section:
     return Section((name,), tuple(lines), status)
 
@@ -74,18 +77,21 @@ def section(name: str, status: int | None, lines: Sequence[str]) -> Section:
 @pytest.mark.parametrize(
     ("status", "lines", "left", "said"),
     [
-        (0, ["status 143"], field_runs.SETTLED, ""),
-        (0, ["status 0"], field_runs.SETTLED, "it did not say: status 143"),
-        (1, ["oops"], field_runs.SETTLED, "status 1: oops"),
-        (None, [], field_runs.SETTLED, "did not run to its end"),
-        (0, ["status 143"], ["switch 0x0000", *field_runs.SETTLED[1:]], "switch 0x000b"),
-        (0, ["status 143"], field_runs.SETTLED[:-1], "processes 0"),
+        (0, ["status 143"], SETTLED, ""),
+        (0, ["status 0"], SETTLED, "it did not say: status 143"),
+        (1, ["oops"], SETTLED, "status 1: oops"),
+        (None, [], SETTLED, "did not run to its end"),
+        (0, ["status 143"], ["switch 0x0000", *SETTLED[1:]], "switch 0x000b"),
+        (0, ["status 143"], SETTLED[:-1], "processes 0"),
     ],
 )
 def test_what_a_run_must_leave(
     status: int | None, lines: list[str], left: Sequence[str], said: str
 ) -> None:
-    found = {"term": section("term", status, lines), "left term": section("left", 0, left)}
+    found = {
+        "before": section("before", 0, SETTLED), "term": section("term", status, lines),
+        "left term": section("left", 0, left),
+    }  # fmt: skip
     test = next(test for test in field_runs.judge(found) if test.name == "field measure-term")
     assert (test.verdict is Verdict.PASSED, said in test.detail) == (not said, True)
 

@@ -14,6 +14,7 @@ from swathe.base import parallel, ui
 from swathe.base.errors import SwatheError
 from swathe.base.verdicts import Test, Verdict
 from swathe.guest import initramfs, session, vm
+from swathe.guest.clock import Clock
 from swathe.guest.sections import Section
 from swathe.kernel import build, field_program
 from swathe.measure import field_blocks
@@ -27,7 +28,6 @@ from swathe.measure.field_blocks import (
     FieldBlock,
 )
 
-FLAVOR = "bench"
 CPUS = 2
 LIMIT = 600
 PROGRAM = "swathe-field --mib 4 --dir /mnt"
@@ -56,8 +56,9 @@ state() {{
 	echo "processes $(ps | grep -c '[s]wathe-field')"
 }}
 """
-# The bench kernel has no CONFIG_LRU_GEN, and so not bit 0x0010.
-SETTLED = ("switch 0x000b", "thp always inherit madvise [never]", "files 0", "processes 0")
+# What each run must leave behind, and the state before the first run.
+BEFORE = "before"
+SETTLED = ("thp always inherit madvise [never]", "files 0", "processes 0")
 
 
 def lines(seed: int) -> list[str]:
@@ -75,7 +76,10 @@ def lines(seed: int) -> list[str]:
         "stock": f"{run} --stock --pairs 1 --rows zap:4K",
     }
     hide = "mount -t tmpfs none ${SWITCH%/*}"
-    found = [STOPPED, "mkdir /etc", "echo nobody:x:99:99::/:/bin/sh >/etc/passwd"]
+    found = [
+        STOPPED, "mkdir /etc", "echo nobody:x:99:99::/:/bin/sh >/etc/passwd",
+        f"report {BEFORE} -- state",
+    ]  # fmt: skip
     for name, command in reported.items():
         found += [hide] if name == "absent" else []
         found += [f"report {name} -- {command}", f"report left {name} -- state"]
@@ -83,13 +87,15 @@ def lines(seed: int) -> list[str]:
 
 
 def run(kernel: build.KernelRequest, seed: int) -> list[Test]:
-    """Boot the bench kernel, and judge each run of the program in it."""
-    built = build.build(replace(kernel, flavor=FLAVOR, variant=""))
+    """Boot the kernel, and judge each run of the program in it."""
+    built = build.build(kernel)
     program = field_program.MEASURE.compile(built.target)
-    ui.note(f"swathe-field in Linux {built.version} ({FLAVOR}), seed {seed}")
+    ui.note(f"swathe-field in Linux {built.version} ({kernel.flavor}), seed {seed}")
 
     def task(stop: threading.Event) -> list[Test]:
-        machine = vm.Machine(built, CPUS, timeout=LIMIT, cpu=built.target.short_strings)
+        machine = replace(
+            vm.checking(built, CPUS, LIMIT, clock=Clock.EXACT), cpu=built.target.short_strings
+        )
         heard = session.run(machine, job(program, seed), "field-measure", stop=stop).not_stopped()
         return judge({" ".join(section.words): section for section in heard.sections})
 
@@ -144,14 +150,15 @@ EXPECTED = {
 
 
 def judge(found: Mapping[str, Section]) -> list[Test]:
+    before = found.get(BEFORE)
     return [
-        verdict(name, wanted, found.get(name), found.get(f"left {name}"))
+        verdict(name, wanted, found.get(name), leftovers(name, found.get(f"left {name}"), before))
         for name, wanted in EXPECTED.items()
     ]
 
 
-def verdict(name: str, wanted: Expected, said: Section | None, left: Section | None) -> Test:
-    wrong = complaint(wanted, said) or leftovers(name, left)
+def verdict(name: str, wanted: Expected, said: Section | None, left: str) -> Test:
+    wrong = complaint(wanted, said) or left
     return Test(f"field measure-{name}", Verdict.FAILED if wrong else Verdict.PASSED, wrong)
 
 
@@ -170,10 +177,11 @@ def complaint(wanted: Expected, said: Section | None) -> str:
         return str(error)
 
 
-def leftovers(name: str, left: Section | None) -> str:
+def leftovers(name: str, left: Section | None, before: Section | None) -> str:
     """What the run left behind; the switch is hidden in the last two."""
-    if left is None:
+    if left is None or before is None:
         return "the guest ended"
     hidden = name in ("absent", "stock")
-    missing = [line for line in SETTLED[hidden:] if line not in left.lines]
+    switch = () if hidden else tuple(line for line in before.lines if line.startswith("switch "))
+    missing = [line for line in (*switch, *SETTLED) if line not in left.lines]
     return f"not so afterwards: {missing[0]}" if missing else ""

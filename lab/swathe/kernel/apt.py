@@ -11,6 +11,7 @@ from pathlib import Path
 
 from swathe.base import process, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.paths import locked
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 RELEASES = ("bookworm", "trixie", "stable", "testing", "sid", "unstable")
@@ -18,6 +19,8 @@ SECURITY = "-security"
 # A line of "apt-cache madison" about a binary package.
 OFFER = re.compile(r"^ *(\S+) \| +(\S+) \| \S+ (\S+) \S+ Packages$", re.MULTILINE)
 TIME_LIMIT = 1800
+# Held where apt changes what is installed, or the host's lists.
+LOCK = "apt"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,14 @@ def absent(packages: Sequence[str]) -> list[str]:
 
 def need(packages: Sequence[str]) -> None:
     """Install missing packages if root; otherwise raise an error with the command to run."""
-    missing = absent(packages) if packages and shutil.which("dpkg-query") else []
+    if not packages or not shutil.which("dpkg-query") or not absent(packages):
+        return
+    with locked(LOCK):  # somebody else may be installing them
+        install_missing(absent(packages))
+
+
+def install_missing(missing: Sequence[str]) -> None:
+    """Install packages if root; the caller holds the lock."""
     if not missing:
         return
     line = f"apt-get install {' '.join(missing)}"
@@ -134,7 +144,8 @@ def fetch(package: str, suite: str | None, directory: Path) -> Path:
     The suite is used only if the host's own apt sources do not have the package.
     """
     own = Apt()
-    done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
+    with locked(LOCK):
+        done = attempt(own, package, directory, update=os.geteuid() == 0 and suite is None)
     if not done.ok and suite:
         own = private([suite], directory / "apt")
         done = attempt(own, package, directory, update=True)

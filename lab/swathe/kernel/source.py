@@ -39,7 +39,7 @@ class Source:
 def get(kernel: str, given: Path | None = None) -> Source:
     """Return the tree to work on; fetch and unpack it if necessary."""
     if given is None:
-        with locked("source"):
+        with locked(f"source-{kernel}"):
             return from_package(kernel)
     if given.is_dir():
         tree = given.resolve()
