@@ -4,14 +4,15 @@
 import functools
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from swathe.base import process, reading, ui
+from swathe.base import parallel, process, reading, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
 from swathe.kernel import anchors, changes
@@ -219,20 +220,33 @@ def stock_text(tree: Path, hook: Hook, kernel: Version) -> str:
 
 
 def steps(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> list[HookStep]:
-    """Apply the hooks one after another; raise HookMissed for all hooks that do not fit."""
+    """Apply the hooks of each file one after another, and files side by side.
+
+    The steps are in the order of the hooks. Raises HookMissed for all hooks that do not fit.
+    """
     for hook in hooks:
         if not hook.rule.is_file():
             raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")
-    found: list[HookStep] = []
-    missed: list[HookMissed] = []
-    texts: dict[str, str] = {}
+
+    def in_file(chosen: list[Hook]) -> list[HookStep | HookMissed]:
+        return list(steps_of_file(tree, chosen, kernel, cache))
+
+    done = list(chain.from_iterable(parallel.each(in_file, by_file(hooks).values())))
+    if missed := [step for step in done if isinstance(step, HookMissed)]:
+        raise missed_all([*missed, HookMissed(ADVICE)])
+    found = [step for step in done if isinstance(step, HookStep)]
+    return sorted(found, key=lambda step: hooks.index(step.hook))
+
+
+def steps_of_file(
+    tree: Path, hooks: list[Hook], kernel: Version, cache: Path
+) -> Iterator[HookStep | HookMissed]:
+    """Apply the hooks of one file; those after one that does not fit are tried all the same."""
+    after: str | None = None
     for hook in hooks:
         try:
-            before = texts[hook.file] if hook.file in texts else stock_text(tree, hook, kernel)
-            texts[hook.file] = applied(hook, before, kernel, cache)
-            found.append(HookStep(hook, before, texts[hook.file]))
+            before = stock_text(tree, hook, kernel) if after is None else after
+            after = applied(hook, before, kernel, cache)
+            yield HookStep(hook, before, after)
         except HookMissed as error:
-            missed.append(error)
-    if missed:
-        raise missed_all([*missed, HookMissed(ADVICE)])
-    return found
+            yield error
