@@ -198,7 +198,7 @@ def test_all_suites_are_read() -> None:
 def test_a_program_whose_time_is_up_leaves_no_test_running() -> None:
     lines = selftests.guest_lines(False, ("drop", "swap"))
     ends = [f"killall -q -9 {name} || true" for name in ("drop", "swap")]
-    assert lines[2::2] == ends
+    assert lines[3::2] == ends
 
 
 def test_suites_run_only_where_they_are_read() -> None:
@@ -209,6 +209,12 @@ def test_suites_run_only_where_they_are_read() -> None:
 def test_programs_may_leave_out_the_switch_off() -> None:
     assert "export UNMAP_ON_ONLY=1" in selftests.guest_lines(False, ("swap",), on_only=True)
     assert not [line for line in selftests.guest_lines(False, ("swap",)) if "ON_ONLY" in line]
+
+
+def test_programs_know_whether_times_are_exact() -> None:
+    exact = selftests.guest_lines(False, ("kept",), clock=Clock.COUNTED)
+    assert "export UNMAP_CLOCK=counted" in exact
+    assert "export UNMAP_CLOCK=host" in selftests.guest_lines(False, ("kept",))
 
 
 @pytest.mark.parametrize("target", [X86_64, ARM64])

@@ -176,7 +176,9 @@ def hear(
         built, request.cpus, wanted_clock=share.clock, boot=request.words,
         timeout=request.timeout,
     )  # fmt: skip
-    lines = selftests.guest_lines(request.kunit, request.programs, request.on_only, patience)
+    lines = selftests.guest_lines(
+        request.kunit, request.programs, request.on_only, patience, machine.clock
+    )
     if request.races:
         lines.append(kcsan.READ)
     work = session.job(lines, {f"/bin/{name}": programs[name] for name in request.programs})
