@@ -9,8 +9,6 @@
 #include "fault_util.h"
 #include "unmap_util.h"
 
-#define ROUNDS		3
-
 static void note(struct latency *l, double seconds)
 {
 	double bound = 1e-5;
@@ -61,6 +59,8 @@ static void reclaim_job(struct child *child, void *arg)
 
 const char *latency_begin(struct throttled *t, const char *quota)
 {
+	if (!clock_is_exact())
+		return CLOCK_INEXACT;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return "needs two CPUs";
 	if (!groups_make("+cpu +memory"))
@@ -68,29 +68,26 @@ const char *latency_begin(struct throttled *t, const char *quota)
 	if (!group_make("/victim") || !group_make("/throttled") ||
 	    !group_write("/throttled", "cpu.max", quota))
 		return "cannot make control groups";
-	t->on = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	t->off = t->on + 1;
-	return t->on == MAP_FAILED ? "no memory" : NULL;
+	t->latency = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return t->latency == MAP_FAILED ? "no memory" : NULL;
 }
 
 void latency_end(struct throttled *t)
 {
-	munmap(t->on, PAGE);
+	munmap(t->latency, PAGE);
 	group_remove("/victim");
 	group_remove("/throttled");
 	group_remove("");
 }
 
-static bool measure(const struct throttled *t, struct latency *l, double seconds, bool on)
+static bool measure(const struct throttled *t, double seconds)
 {
 	struct child child, other;
 
-	CHECK(switch_all(on));
-	memset(l, 0, sizeof(*l));
-	CHECK(child_start(&child, t->victim, l) && child_wait(&child));
+	CHECK(child_start(&child, t->victim, t->latency) && child_wait(&child));
 	CHECK(child_start(&other, reclaim_job, NULL) && child_wait(&other));
 	usleep(seconds * 1e6);
-	WRITE_ONCE(l->stop, true);
+	WRITE_ONCE(t->latency->stop, true);
 	/* The throttled task may hold the victim's lock for seconds. */
 	CHECK(child_wait(&child));
 	child_end(&other);
@@ -98,47 +95,24 @@ static bool measure(const struct throttled *t, struct latency *l, double seconds
 	return true;
 }
 
-static void show(const char *name, const struct latency *l)
+static void show(const struct latency *l)
 {
-	printf("# %s: longest %.1f ms, stalled for %.1f ms; below 10 us, 100 us, ...:", name,
+	printf("# longest %.1f ms, stalled for %.1f ms; below 10 us, 100 us, ...:",
 	       l->longest * 1e3, l->stalled * 1e3);
 	for (int i = 0; i < DECADES; i++)
 		printf(" %ld", l->nr[i]);
 	printf("\n");
 }
 
-/* Off, on and off.  Tables must have gone while it was on. */
-static bool latency_round(struct throttled *t, double seconds)
-{
-	long long counted;
-
-	CHECK(measure(t, &t->off[0], seconds / 2, false));
-	counted = unmap_stat(t->counter);
-	CHECK(measure(t, t->on, seconds, true));
-	counted = unmap_stat(t->counter) - counted;
-	CHECK(measure(t, &t->off[1], seconds / 2, false));
-	printf("# %s: %lld\n", t->counter, counted);
-	show("on", t->on);
-	show("off, before", &t->off[0]);
-	show("off, after", &t->off[1]);
-	return counted > 0;
-}
-
-/* Less than twice the time that the host took, and a tenth. */
-static bool latency_is_low(const struct throttled *t, double seconds)
-{
-	double before = t->off[0].stalled, after = t->off[1].stalled;
-	double host = before > after ? before : after;
-
-	return t->on->stalled < 2 * 2 * host + seconds / 10;
-}
-
 bool latency_stays_low(struct throttled *t, double seconds)
 {
-	for (int i = 0; i < ROUNDS; i++) {
-		CHECK(latency_round(t, seconds));
-		if (latency_is_low(t, seconds))
-			return true;
-	}
-	return false;
+	long long counted = unmap_stat(t->counter);
+
+	CHECK(measure(t, seconds));
+	counted = unmap_stat(t->counter) - counted;
+	printf("# %s: %lld\n", t->counter, counted);
+	show(t->latency);
+	CHECK(counted > 0);
+	CHECK(t->latency->stalled < seconds / 10);
+	return true;
 }

@@ -2,6 +2,7 @@
 /* Failures on demand: see fault_util.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -18,6 +19,13 @@ double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+bool clock_is_exact(void)
+{
+	const char *clock = getenv("UNMAP_CLOCK");
+
+	return !clock || strcmp(clock, "host");
 }
 
 /*

@@ -250,15 +250,6 @@ static long long time_one_folio(struct __test_metadata *_metadata)
 	return (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
 }
 
-static long long median_of_three(struct __test_metadata *_metadata)
-{
-	long long a = time_one_folio(_metadata), b = time_one_folio(_metadata);
-	long long c = time_one_folio(_metadata);
-	long long low = a < b ? a : b, high = a < b ? b : a;
-
-	return c < low ? low : c > high ? high : c;
-}
-
 TEST_F_TIMEOUT(kept, bounded, 600)
 {
 	const char *missing = begin(RANGE / KIB, true);
@@ -266,15 +257,18 @@ TEST_F_TIMEOUT(kept, bounded, 600)
 
 	if (missing)
 		SKIP(return, "%s", missing);
+	if (!clock_is_exact()) {
+		end();
+		SKIP(return, CLOCK_INEXACT);
+	}
 	runs = unmap_stat("evict_runs");
-	on = median_of_three(_metadata);
-	runs = unmap_stat("evict_runs") - runs;
+	on = time_one_folio(_metadata);
+	EXPECT_EQ(512, unmap_stat("evict_runs") - runs);
 	ASSERT_TRUE(switch_all(false));
-	off = median_of_three(_metadata);
+	off = time_one_folio(_metadata);
 	TH_LOG("one folio in runs of one: %lld ns, stock %lld ns", on, off);
-	EXPECT_EQ(3 * 512, runs);
-	/* Time is inexact on a busy machine; ten times as long would mean quadratic work. */
-	EXPECT_GT(10 * off, on);
+	/* Reclaim takes a sixth more; with quadratic work it would take many times as long. */
+	EXPECT_GT(2 * off, on);
 	end();
 }
 
