@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -31,9 +32,14 @@
 
 #define PUNCHERS	2
 #define TOUCHES		200L
+#define MOST		20000L	/* touches, if too few of them meet a hole */
+#define MET		20L	/* touches during which a hole was punched */
+#define PAUSE		40	/* microseconds */
 #define SEED		7
 #define TIME_LIMIT	300
 #define WINDOW		300	/* microseconds */
+/* The same while memory is touched, which is short: else few holes would be punched then. */
+#define TOUCH_WINDOW	20
 
 /* Memory with a page of a file in its first table, which the punchers punch. */
 struct place {
@@ -42,23 +48,40 @@ struct place {
 	char *file_page;
 	int fd;
 	pid_t puncher[PUNCHERS];
+	long *holes;	/* how many were punched; shared with the punchers */
 };
 
-static void punch(int fd)
+/*
+ * With pauses: where processors take turns, the end of a pause is what interrupts the other
+ * processor, at any place in the kernel.
+ */
+static void punch(const struct place *p, int pause)
 {
+	unsigned int seed = getpid();
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_TIMERSLACK, 1);
 	use_cpu(1);
-	for (;;)
-		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE);
+	while (!fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE)) {
+		__atomic_fetch_add(p->holes, 1, __ATOMIC_RELAXED);
+		if (pause)
+			usleep(rand_r(&seed) % pause);
+	}
+	_exit(1);
 }
 
-static bool start_punching(struct place *p)
+static long holes_so_far(const struct place *p)
+{
+	return __atomic_load_n(p->holes, __ATOMIC_RELAXED);
+}
+
+static bool start_punching(struct place *p, int pause)
 {
 	for (int i = 0; i < PUNCHERS; i++) {
 		p->puncher[i] = fork();
 		CHECK(p->puncher[i] >= 0);
 		if (!p->puncher[i])
-			punch(p->fd);
+			punch(p, pause);
 	}
 	return true;
 }
@@ -78,7 +101,8 @@ static bool make_place(struct place *p, size_t len)
 	p->mem = map_aligned(len, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	p->fd = memfd_create("unmap", MFD_CLOEXEC);
-	CHECK(p->mem != MAP_FAILED && p->fd >= 0);
+	p->holes = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(p->mem != MAP_FAILED && p->fd >= 0 && p->holes != MAP_FAILED);
 	CHECK(!ftruncate(p->fd, PAGE));
 	p->file_page = mmap(p->mem, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			    p->fd, 0);
@@ -89,6 +113,7 @@ static bool make_place(struct place *p, size_t len)
 static void drop_place(struct place *p)
 {
 	munmap(p->mem, p->len);
+	munmap(p->holes, PAGE);
 	close(p->fd);
 }
 
@@ -159,17 +184,22 @@ static long faults_so_far(void)
 	return used.ru_minflt;
 }
 
-/* Faults of all first touches, and the most that one of them took. */
+/*
+ * First touches, how many of them a hole was punched during, their faults, and the most that
+ * one of them took.
+ */
 struct touched {
-	long faults, most;
+	long nr, met, faults, most;
 };
 
 static void touch_first(struct place *p, size_t at, struct touched *t)
 {
-	long before = faults_so_far(), took;
+	long before = faults_so_far(), holes = holes_so_far(p), took;
 
 	WRITE_ONCE(p->mem[at], 1);
 	took = faults_so_far() - before;
+	t->nr++;
+	t->met += holes_so_far(p) != holes;
 	t->faults += took;
 	t->most = took > t->most ? took : t->most;
 	madvise(p->mem + PAGE, PMD - PAGE, MADV_DONTNEED);
@@ -179,8 +209,11 @@ static struct touched touch_all(struct place *p)
 {
 	struct touched t = { 0 };
 
-	for (long i = 0; i < TOUCHES; i++)
-		touch_first(p, MIB + i % 200 * PAGE, &t);
+	table_window(TOUCH_WINDOW);
+	while (t.nr < TOUCHES || (t.met < MET && t.nr < MOST))
+		touch_first(p, MIB + t.nr % 200 * PAGE, &t);
+	printf("# %ld first touches, holes during %ld, %ld faults, at most %ld for one\n", t.nr,
+	       t.met, t.faults, t.most);
 	return t;
 }
 
@@ -189,12 +222,12 @@ TEST_F_TIMEOUT(neighbours, first_touch, TIME_LIMIT)
 	struct touched t;
 
 	ASSERT_TRUE(make_place(&self->place, PMD));
-	ASSERT_TRUE(start_punching(&self->place));
+	ASSERT_TRUE(start_punching(&self->place, PAUSE));
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
-	TH_LOG("%ld first touches, %ld faults, at most %ld for one", TOUCHES, t.faults, t.most);
+	EXPECT_LE(MET, t.met);
 	/* Stock code takes a second fault now and then. */
-	EXPECT_GE(TOUCHES + TOUCHES / 50, t.faults);
+	EXPECT_GE(t.met / 2, t.faults - t.nr);
 	drop_place(&self->place);
 }
 
@@ -208,14 +241,29 @@ TEST_F_TIMEOUT(neighbours, first_touch_refilled, TIME_LIMIT)
 
 	ASSERT_TRUE(make_place(&self->place, PMD));
 	ASSERT_TRUE(start_refilling(&refiller, &self->place));
-	ASSERT_TRUE(start_punching(&self->place));
+	ASSERT_TRUE(start_punching(&self->place, PAUSE));
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
 	stop_refilling(&refiller);
-	TH_LOG("%ld first touches, %ld faults, at most %ld for one", TOUCHES, t.faults, t.most);
-	EXPECT_GE(TOUCHES + TOUCHES / 20, t.faults);
+	EXPECT_LE(MET, t.met);
+	EXPECT_GE(t.met / 2, t.faults - t.nr);
 	EXPECT_GE(4, t.most);
 	drop_place(&self->place);
+}
+
+/* Returns how many touches there were during which a hole was punched. */
+static long touch_shared(struct place *p)
+{
+	long met = 0, holes;
+
+	table_window(TOUCH_WINDOW);
+	for (long i = 0; i < TOUCHES * 4 || (met < MET && i < MOST); i++) {
+		holes = holes_so_far(p);
+		WRITE_ONCE(p->mem[PMD / 2 + i % 32 * PAGE], 1);
+		met += holes_so_far(p) != holes;
+		fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 32 * PAGE, 32 * PAGE);
+	}
+	return met;
 }
 
 /* finish_fault() runs with a folio locked: make allocations below it fail, and count them. */
@@ -223,26 +271,24 @@ static bool allocates_unlocked(struct scene *scene)
 {
 	struct refiller refiller;
 	struct place place;
-	long failed;
+	long failed, met;
 
 	(void)scene;
 	CHECK(make_place(&place, PMD));
 	CHECK(start_refilling(&refiller, &place));
-	CHECK(start_punching(&place));
+	CHECK(start_punching(&place, PAUSE));
 	/* More pages of the file: no other page keeps their table. */
 	CHECK(!ftruncate(place.fd, 64 * PAGE));
 	CHECK(mmap(place.mem + PMD / 2, 32 * PAGE, PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_FIXED, place.fd, 32 * PAGE) != MAP_FAILED);
 	CHECK(faults_on("fail_page_alloc", "finish_fault", 100));
-	for (long i = 0; i < TOUCHES * 4; i++) {
-		WRITE_ONCE(place.mem[PMD / 2 + i % 32 * PAGE], 1);
-		fallocate(place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 32 * PAGE,
-			  32 * PAGE);
-	}
+	met = touch_shared(&place);
 	failed = faults_off("fail_page_alloc");
 	stop_punching(&place);
 	stop_refilling(&refiller);
 	drop_place(&place);
+	printf("# holes during %ld touches\n", met);
+	CHECK(met >= MET);
 	CHECK_EQ(0, failed);
 	return true;
 }
@@ -318,6 +364,7 @@ static bool rolled_back(struct scene *scene)
 {
 	size_t len = EDGE * PAGE + (MOVED_TABLES - 1) * PMD;
 	struct refiller refiller;
+	long holes, met = 0;
 	struct place place;
 	char *from;
 
@@ -326,12 +373,16 @@ static bool rolled_back(struct scene *scene)
 	from = place.mem + PMD - EDGE * PAGE;
 	fill_moved(from);
 	CHECK(start_refilling(&refiller, &place));
-	CHECK(start_punching(&place));
-	for (int i = 0; i < ROUNDS; i++)
+	CHECK(start_punching(&place, 0));
+	for (int i = 0; i < ROUNDS; i++) {
+		holes = holes_so_far(&place);
 		CHECK(move_fails(from, len));
+		met += holes_so_far(&place) != holes;
+	}
 	stop_punching(&place);
 	stop_refilling(&refiller);
 	drop_place(&place);
+	CHECK_EQ(ROUNDS, met);
 	return true;
 }
 
@@ -358,15 +409,23 @@ static struct flushes count_flushes(void)
 	};
 }
 
-static void come_and_go(char *page)
+/* Discards pages of a table, one by one; if @come, each one is the only page of the table. */
+static struct flushes flushes_of(char *mem, bool come)
 {
-	WRITE_ONCE(*page, 1);
-	madvise(page, PAGE, MADV_DONTNEED);
+	struct flushes before = count_flushes(), after;
+
+	for (long i = 0; i < TOUCHES; i++) {
+		if (come)
+			WRITE_ONCE(mem[i % 512 * PAGE], 1);
+		madvise(mem + i % 512 * PAGE, PAGE, MADV_DONTNEED);
+	}
+	after = count_flushes();
+	return (struct flushes){ .all = after.all - before.all, .one = after.one - before.one };
 }
 
 TEST_F_TIMEOUT(neighbours, one_page, TIME_LIMIT)
 {
-	struct flushes before, after;
+	struct flushes ours, others;
 	char *mem;
 
 	if (vmstat("nr_tlb_local_flush_one") < 0)
@@ -374,15 +433,14 @@ TEST_F_TIMEOUT(neighbours, one_page, TIME_LIMIT)
 	table_window(0);
 	mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	ASSERT_NE(MAP_FAILED, mem);
-	before = count_flushes();
-	for (long i = 0; i < TOUCHES; i++)
-		come_and_go(mem + i % 512 * PAGE);
-	after = count_flushes();
-	TH_LOG("%ld pages: %lld full TLB flushes, %lld of one page", TOUCHES,
-	       after.all - before.all, after.one - before.one);
-	/* Other tasks run on this CPU, too. */
-	EXPECT_GT(TOUCHES / 10, after.all - before.all);
-	EXPECT_GE(TOUCHES * 2 + TOUCHES / 10, after.one - before.one);
+	/* All CPUs are counted, and every task: what comes without pages is not ours. */
+	others = flushes_of(mem, false);
+	ours = flushes_of(mem, true);
+	TH_LOG("%ld pages: %lld full TLB flushes, %lld of one page; without pages %lld and %lld",
+	       TOUCHES, ours.all, ours.one, others.all, others.one);
+	EXPECT_GT(TOUCHES / 10, ours.all - others.all);
+	EXPECT_LE(TOUCHES, ours.one);
+	EXPECT_GE(TOUCHES * 2 + TOUCHES / 10, ours.one - others.one);
 }
 
 TEST_HARNESS_MAIN
