@@ -13,11 +13,10 @@
 #define NR_TABLES	64L
 #define LEN		(NR_TABLES * PMD)
 #define SLACK		2	/* tables that the process allocates meanwhile */
-#define SOON		20	/* tenths of a second, on a busy machine */
 
 /* kept_util.c: tables. */
 long long tables_of(pid_t pid);
-/* Wait for a process's tables to fall to @tables; false if they do not. */
+/* Wait for a process's tables to fall to @tables. */
 bool fall_to(pid_t pid, long long tables);
 char *map_tables(size_t len, int flags, int fd);
 /* Write to one page of each table. */
@@ -34,9 +33,11 @@ struct crowd {
 };
 
 bool crowd_make(struct crowd *crowd);
-/* Start and stop the threads. */
+/* Start the threads, and wait until they hold the lock by turns; stop them. */
 bool busy_go(void);
 void busy_end(void);
+/* Wait until they have had the lock so often again. */
+bool busy_goes_on(long rounds);
 /* A child's job; other processes empty the tables between its two steps. */
 void crowd_job(struct child *child, void *arg);
 

@@ -11,11 +11,13 @@
 /* Two threads: one holds the mmap lock for writing, the other one waits for it. */
 
 #define BUSY_LEN	(128 * MIB)
+#define WAIT		300000		/* microseconds */
 
 static struct {
 	pthread_t threads[2];
 	char *mem;
 	bool stop;
+	long rounds;	/* how often the threads had the lock */
 } busy;
 
 static void *keep_lock(void *arg)
@@ -25,6 +27,7 @@ static void *keep_lock(void *arg)
 	while (!READ_ONCE(busy.stop)) {
 		mprotect(busy.mem, BUSY_LEN, prot);
 		prot ^= PROT_WRITE;
+		__atomic_fetch_add(&busy.rounds, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -34,6 +37,7 @@ static bool busy_begin(void)
 	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
 	busy.mem = map_tables(BUSY_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	busy.stop = false;
+	busy.rounds = 0;
 	CHECK(busy.mem != MAP_FAILED);
 	/* Reading maps the zero page, which takes no memory. */
 	for (size_t at = 0; at < BUSY_LEN; at += PAGE)
@@ -41,11 +45,18 @@ static bool busy_begin(void)
 	return true;
 }
 
+bool busy_goes_on(long rounds)
+{
+	rounds += READ_ONCE(busy.rounds);
+	AWAIT(READ_ONCE(busy.rounds) >= rounds);
+	return true;
+}
+
 bool busy_go(void)
 {
 	for (int i = 0; i < 2; i++)
 		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, NULL));
-	return true;
+	return busy_goes_on(2);
 }
 
 void busy_end(void)
@@ -70,6 +81,14 @@ bool crowd_make(struct crowd *crowd)
 	return true;
 }
 
+/* The worker tries for the lock again and again, and does not get it: the tables stay. */
+static bool tables_wait(const struct crowd *crowd)
+{
+	usleep(WAIT);
+	CHECK(tables_of(getpid()) > crowd->empty + SLACK);
+	return true;
+}
+
 void crowd_job(struct child *child, void *arg)
 {
 	struct crowd *crowd = arg;
@@ -83,7 +102,11 @@ void crowd_job(struct child *child, void *arg)
 	usleep(100000);
 	child_done(child);
 	/* Other processes have emptied the tables meanwhile. */
+	done = tables_wait(crowd);
+	fflush(stdout);
 	busy_end();
+	if (!done)
+		_exit(1);
 	if (!fall_to(getpid(), crowd->empty + SLACK))
 		_exit(1);
 	child_done(child);

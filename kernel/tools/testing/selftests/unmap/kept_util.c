@@ -2,7 +2,6 @@
 /* Tables of the test kept: see kept.h. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "kept.h"
 
@@ -16,11 +15,8 @@ long long tables_of(pid_t pid)
 
 bool fall_to(pid_t pid, long long tables)
 {
-	for (int i = 0; i < SOON && tables_of(pid) > tables; i++)
-		usleep(100000);
-	if (tables_of(pid) > tables)
-		printf("# %lld tables, not %lld\n", tables_of(pid), tables);
-	return tables_of(pid) <= tables;
+	AWAIT(tables_of(pid) <= tables);
+	return true;
 }
 
 char *map_tables(size_t len, int flags, int fd)
