@@ -11,15 +11,18 @@
  * run_of_one     with max_run 1 every run has one entry, and contents are right
  * run_of_three   max_run 3 divides no folio size: the last run of a folio is shorter
  * off            with the switch off no counter changes (law 10)
- * flipped        switching on and off during reclaim loses no content
+ * flipped        switching on and off during reclaim, on another CPU, loses no content
  * stat_lines     every line is a name and a number, all documented names are there
  * permissions    only root can write settings and read counters
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -245,35 +248,71 @@ TEST_F_TIMEOUT(control, off, TIME_LIMIT)
 	EXPECT_STREQ(before, after);
 }
 
-/* Switch back and forth until killed. */
-static void flip(void)
+#define ROUNDS	10
+#define MOST	2000	/* rounds, if too few of them meet a flip */
+#define PAUSE	100	/* microseconds, between two flips */
+#define MET	20	/* times that memory was reclaimed while the switch was flipped */
+
+/*
+ * Switch back and forth until killed, and count that.  With pauses: where processors take turns,
+ * the end of a pause is what interrupts the other processor, at any place in the kernel.
+ */
+static void flip(long *flips)
 {
+	unsigned int seed = getpid();
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	use_cpu(1);
 	for (;;) {
-		write_text(ENABLED, "0");
-		write_text(ENABLED, "1");
+		write_text(ENABLED, *flips % 2 ? "1" : "0");
+		__atomic_fetch_add(flips, 1, __ATOMIC_RELAXED);
+		usleep(rand_r(&seed) % PAUSE);
 	}
+}
+
+/* Reclaim memory of which a few pages were written again.  Returns how many of those it lost. */
+static long lost_in_reclaim(char *mem)
+{
+	long lost = 0;
+
+	for (long i = 0; i < PAGES; i += 40)
+		memset(mem + i * PAGE, 77, PAGE);
+	if (madvise(mem, LEN, MADV_PAGEOUT))
+		return -1;
+	for (long i = 0; i < PAGES; i += 40)
+		lost += !page_is(mem + i * PAGE, 77);
+	return lost;
 }
 
 TEST_F_TIMEOUT(control, flipped, TIME_LIMIT)
 {
-	pid_t child = fork();
+	long *flips = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long met = 0, rounds;
+	long long evicted;
+	pid_t child;
 
+	ASSERT_NE(MAP_FAILED, flips);
+	evicted = unmap_stat("evict_entries");
+	child = fork();
 	ASSERT_LE(0, child);
 	if (!child)
-		flip();
-	for (int round = 0; round < 10; round++) {
+		flip(flips);
+	for (rounds = 0; rounds < ROUNDS || (met < MET && rounds < MOST); rounds++) {
 		char *mem = lazyfree();
+		long before = READ_ONCE(*flips);
 
 		ASSERT_NE(NULL, mem);
-		for (long i = 0; i < PAGES; i += 40)
-			memset(mem + i * PAGE, 77, PAGE);
-		ASSERT_EQ(0, madvise(mem, LEN, MADV_PAGEOUT));
-		for (long i = 0; i < PAGES; i += 40)
-			EXPECT_TRUE(page_is(mem + i * PAGE, 77));
+		EXPECT_EQ(0, lost_in_reclaim(mem));
+		met += READ_ONCE(*flips) != before;
 		munmap(mem, LEN);
 	}
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	TH_LOG("%ld rounds, %ld while the switch was flipped, %ld flips, %lld entries", rounds,
+	       met, *flips, unmap_stat("evict_entries") - evicted);
+	EXPECT_LE(MET, met);
+	EXPECT_LT(evicted, unmap_stat("evict_entries"));
+	munmap(flips, PAGE);
 }
 
 TEST_F_TIMEOUT(control, stat_lines, TIME_LIMIT)
