@@ -87,6 +87,12 @@ void drop_arena(struct arena *a)
 	close(a->poke_fd);
 }
 
+void take_rest(const struct arena *a)
+{
+	while (READ_ONCE(a->rest))
+		usleep(1000);
+}
+
 int pick_bit(unsigned int bits, unsigned int *seed)
 {
 	int skip = rand_r(seed) % __builtin_popcount(bits);

@@ -21,6 +21,7 @@
  *	half maps shmem for OTHER_POKE and OTHER_EMPTY
  * @alias: another mapping of the file, for OTHER_SHIFT, which moves it to @alias_to
  * @filled: the table that an owner filled last for OTHER_EMPTY
+ * @rest: all threads rest
  */
 struct arena {
 	enum area area;
@@ -28,6 +29,7 @@ struct arena {
 	char *mem, *spare, *alias, *alias_to;
 	int fd, poke_fd, uffd;
 	int filled;
+	bool rest;
 };
 
 struct owner {
@@ -61,6 +63,9 @@ bool watch_arena(struct arena *a);
 /* Thread functions: run operations of the race until *stop. */
 void *own(void *owner);
 void *disturb(void *disturber);
+
+/* Wait while all threads rest. */
+void take_rest(const struct arena *a);
 
 /* One of the bits that are set. */
 int pick_bit(unsigned int bits, unsigned int *seed);

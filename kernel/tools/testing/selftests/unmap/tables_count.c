@@ -63,12 +63,6 @@ bool map_shmem(struct tables *t, int *fd)
 	return *fd >= 0 && map_backed(t, MAP_SHARED, *fd);
 }
 
-static bool are_back(const struct tables *t, int left)
-{
-	return tables_now() <= t->empty + left + SLACK &&
-	       unmap_stat("tables_freed") - t->freed >= NR_TABLES - left;
-}
-
 bool given_back(const struct tables *t, int left)
 {
 	if (t->how == OFF)
@@ -80,10 +74,8 @@ bool given_back(const struct tables *t, int left)
 		reclaim_all(MIB);
 	}
 	/* Tables that another process has emptied are given back a little later. */
-	for (int i = 0; i < 20 && !are_back(t, left); i++)
-		usleep(AGE);
-	CHECK(tables_now() <= t->empty + left + SLACK);
-	CHECK(unmap_stat("tables_freed") - t->freed >= NR_TABLES - left);
+	AWAIT(unmap_stat("tables_freed") - t->freed >= NR_TABLES - left);
+	AWAIT(tables_now() <= t->empty + left + SLACK);
 	return true;
 }
 

@@ -129,7 +129,9 @@ void *disturb(void *arg)
 	struct disturber *d = arg;
 
 	use_cpu(d->cpu);
-	for (; !READ_ONCE(*d->stop); d->rounds++)
+	for (; !READ_ONCE(*d->stop); d->rounds++) {
 		other_ops[pick_bit(d->other, &d->seed)](d);
+		take_rest(d->arena);
+	}
 	return NULL;
 }

@@ -346,8 +346,10 @@ void *own(void *arg)
 	struct owner *o = arg;
 
 	use_cpu(o->cpu);
-	while (!READ_ONCE(*o->stop) && o->wrong < 10)
+	while (!READ_ONCE(*o->stop) && o->wrong < 10) {
 		own_step(o);
+		take_rest(o->arena);
+	}
 	for (int slot = 0; slot < NR_SLOTS; slot++)
 		expect(o, slot, "at the end");
 	return NULL;

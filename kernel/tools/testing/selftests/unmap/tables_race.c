@@ -12,6 +12,12 @@
 
 #define PROCESSES	8
 #define WINDOW		500		/* microseconds */
+#define LIMIT		180		/* seconds */
+#define ROUNDS		100		/* of each owner */
+#define DISTURBED	10		/* of each disturber */
+#define KILLED		8		/* processes */
+#define RUN		20000		/* microseconds */
+#define REST		40000		/* microseconds: twice as long as reclaim spares tables */
 
 void race_window(bool wide)
 {
@@ -56,11 +62,6 @@ static void join_owner(struct owner *o)
 
 #define NR_OWNERS	2
 
-static time_t time_limit(const struct race *race)
-{
-	return time(NULL) + from_env("TABLES_SECONDS", race->seconds);
-}
-
 static unsigned int new_seed(void)
 {
 	return from_env("TABLES_SEED", time(NULL) ^ (unsigned int)getpid() << 16);
@@ -76,6 +77,7 @@ static void init_owner(struct owner *o, const struct race *race, struct arena *a
 }
 
 struct players {
+	const struct race *race;
 	struct arena arena;
 	bool stop;
 	struct owner owners[NR_OWNERS];
@@ -84,6 +86,7 @@ struct players {
 
 static bool start_players(struct players *p, const struct race *race, unsigned int seed)
 {
+	p->race = race;
 	CHECK(make_arena(&p->arena, race->area, race->uffd));
 	for (int i = 0; i < NR_OWNERS; i++) {
 		init_owner(&p->owners[i], race, &p->arena, &p->stop, i, seed);
@@ -127,33 +130,98 @@ static bool any_wrong(const struct players *p)
 	return false;
 }
 
-/* On a busy host threads may get little CPU time: wait for some rounds, too. */
-static bool is_over(const struct players *p, time_t end, long rounds)
+/*
+ * What must happen before a race is over, whatever time that takes; TABLES_SECONDS makes it
+ * longer.
+ *
+ * @end: not before
+ * @limit: then the race has failed
+ * @freed: this many tables must have been freed
+ */
+struct goal {
+	time_t end, limit;
+	long long freed;
+};
+
+static struct goal new_goal(const struct race *race)
 {
-	bool over = time(NULL) >= end;
+	long seconds = from_env("TABLES_SECONDS", 0);
+
+	return (struct goal){
+		.end = time(NULL) + seconds, .limit = time(NULL) + seconds + LIMIT,
+		.freed = unmap_stat("tables_freed") + race->tables,
+	};
+}
+
+static bool is_reached(const struct goal *goal)
+{
+	return time(NULL) >= goal->end && unmap_stat("tables_freed") >= goal->freed;
+}
+
+static bool is_late(const struct goal *goal)
+{
+	return time(NULL) >= goal->limit;
+}
+
+/* Whether all threads have done something that counts. */
+static bool all_played(const struct players *p)
+{
+	bool played = true;
 
 	for (int i = 0; i < NR_OWNERS; i++)
-		over &= READ_ONCE(p->owners[i].rounds) >= rounds;
-	return over || any_wrong(p);
+		played &= READ_ONCE(p->owners[i].rounds) >= ROUNDS;
+	for (int i = 0; i < NR_OTHERS; i++)
+		played &= !p->others[i].other || READ_ONCE(p->others[i].rounds) >= DISTURBED;
+	/* Without a collapse such a race was not run. */
+	if (p->others[0].other == BIT(OTHER_COLLAPSE))
+		played &= READ_ONCE(p->others[0].collapsed) > 0;
+	return played;
+}
+
+/*
+ * Reclaim spares tables that became empty a moment ago.  So if the policy keeps empty tables, let
+ * all threads rest, and then race with the shrinker.
+ */
+static void let_play(struct players *p)
+{
+	usleep(RUN);
+	if (!p->race->kept)
+		return;
+	WRITE_ONCE(p->arena.rest, true);
+	usleep(REST);
+	WRITE_ONCE(p->arena.rest, false);
+	write_text("/proc/sys/vm/drop_caches", "2");
+}
+
+static void tell(const struct players *p, const struct goal *goal)
+{
+	printf("# owners ran %ld and %ld rounds, disturbers %ld and %ld (%ld collapses)\n",
+	       p->owners[0].rounds, p->owners[1].rounds, p->others[0].rounds,
+	       p->others[1].rounds, p->others[0].collapsed);
+	printf("# %lld tables freed\n",
+	       unmap_stat("tables_freed") - goal->freed + p->race->tables);
+}
+
+static bool play_until(struct players *p, const struct goal *goal)
+{
+	while (!(is_reached(goal) && all_played(p)) && !any_wrong(p) && !is_late(goal))
+		let_play(p);
+	CHECK(finish_players(p));
+	tell(p, goal);
+	CHECK(is_reached(goal));
+	CHECK(all_played(p));
+	return true;
 }
 
 bool race_job(struct scene *scene)
 {
 	const struct race *race = (const struct race *)scene;
+	struct goal goal = new_goal(race);
 	struct players players = {};
-	unsigned int seed = new_seed();
 
-	CHECK(start_players(&players, race, seed));
-	for (time_t end = time_limit(race); !is_over(&players, end, 100);)
-		usleep(20000);
-	CHECK(finish_players(&players));
+	CHECK(start_players(&players, race, new_seed()));
+	CHECK(play_until(&players, &goal));
 	drop_arena(&players.arena);
-	/* Without a collapse this race was not run. */
-	if (race->other[0] == BIT(OTHER_COLLAPSE))
-		CHECK(players.others[0].collapsed);
-	printf("# owners ran %ld and %ld rounds, disturbers %ld and %ld\n",
-	       players.owners[0].rounds, players.owners[1].rounds,
-	       players.others[0].rounds, players.others[1].rounds);
 	return true;
 }
 
@@ -163,16 +231,17 @@ static bool play_until_killed(struct scene *scene)
 
 	CHECK(start_players(&players, (const struct race *)scene, new_seed()));
 	for (;;)
-		pause();
+		let_play(&players);
 }
 
 bool race_killed_job(struct scene *scene)
 {
 	const struct race *race = (const struct race *)scene;
+	struct goal goal = new_goal(race);
 	unsigned int seed = new_seed();
 	long killed = 0;
 
-	for (time_t end = time_limit(race); time(NULL) < end || killed < 8; killed++) {
+	for (; (killed < KILLED || !is_reached(&goal)) && !is_late(&goal); killed++) {
 		int pid = start_apart(play_until_killed, scene), status;
 
 		CHECK(pid > 0);
@@ -182,6 +251,7 @@ bool race_killed_job(struct scene *scene)
 		CHECK(WIFSIGNALED(status));
 	}
 	printf("# %ld killed\n", killed);
+	CHECK(is_reached(&goal));
 	return true;
 }
 
@@ -198,6 +268,7 @@ static bool stress_process(struct scene *scene)
 {
 	struct stress *stress = (struct stress *)scene;
 	struct race *race = &stress->race;
+	struct goal goal = new_goal(race);
 	struct owner shared;
 	struct players own = {};
 
@@ -205,9 +276,7 @@ static bool stress_process(struct scene *scene)
 	CHECK(start_owner(&shared));
 	race->area = stress->index % 2 ? AREA_COPIED : AREA_ANON;
 	CHECK(start_players(&own, race, stress->seed + 101 * stress->index));
-	for (time_t end = time_limit(race); !is_over(&own, end, 10);)
-		usleep(20000);
-	CHECK(finish_players(&own));
+	CHECK(play_until(&own, &goal));
 	join_owner(&shared);
 	CHECK_EQ(0, shared.wrong);
 	return true;

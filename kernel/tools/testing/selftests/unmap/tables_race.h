@@ -71,14 +71,18 @@ struct race {
 	enum uffd_mode uffd;
 	unsigned int own;		/* BIT()s of enum own */
 	unsigned int other[NR_OTHERS];	/* of enum other; 0: no such thread */
-	int seconds;
+	long tables;			/* that must be freed */
+	bool kept;			/* the policy keeps them until reclaim */
 };
 
 /* Readers find tables that are being freed more often: see table_window(). */
 void race_window(bool wide);
 /* NULL, or what the machine lacks. */
 const char *race_needs(const struct race *race);
-/* Jobs for apart(), with a struct race.  TABLES_SECONDS and TABLES_SEED apply. */
+/*
+ * Jobs for apart(), with a struct race.  They run until enough happened, and TABLES_SECONDS, if that
+ * is set.  TABLES_SEED applies.
+ */
 bool race_job(struct scene *scene);
 /* The race runs in processes that are killed at random times. */
 bool race_killed_job(struct scene *scene);

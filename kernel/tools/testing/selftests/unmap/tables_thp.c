@@ -145,8 +145,7 @@ static bool given_back(enum how how, long long freed, int nr)
 		CHECK(write_text("/proc/sys/vm/drop_caches", "2"));
 	}
 	/* If a lock was not free, mm/unmap tries again a little later. */
-	for (int i = 0; i < 20 && unmap_stat("tables_freed") - freed < nr; i++)
-		usleep(AGE);
+	AWAIT(unmap_stat("tables_freed") - freed >= nr);
 	CHECK_EQ(nr, unmap_stat("tables_freed") - freed);
 	return true;
 }
