@@ -41,9 +41,14 @@
 	do {									\
 		double __end = now() + PATIENCE;				\
 										\
-		while (!(cond) && now() < __end)				\
+		while (!(cond)) {						\
+			if (now() >= __end) {					\
+				printf("# %s:%d: still not: %s\n", __FILE__,	\
+				       __LINE__, #cond);			\
+				return false;					\
+			}							\
 			usleep(10000);						\
-		CHECK(cond);							\
+		}								\
 	} while (0)
 
 #define CHECK_EQ(want, got)							\

@@ -52,10 +52,10 @@ struct place {
 };
 
 /*
- * With pauses: where processors take turns, the end of a pause is what interrupts the other
- * processor, at any place in the kernel.
+ * With pauses, in which a thread may refill the hole.  And where processors take turns, the end of
+ * a pause is what interrupts the other processor, at any place in the kernel.
  */
-static void punch(const struct place *p, int pause)
+static void punch(const struct place *p)
 {
 	unsigned int seed = getpid();
 
@@ -64,8 +64,7 @@ static void punch(const struct place *p, int pause)
 	use_cpu(1);
 	while (!fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE)) {
 		__atomic_fetch_add(p->holes, 1, __ATOMIC_RELAXED);
-		if (pause)
-			usleep(rand_r(&seed) % pause);
+		usleep(rand_r(&seed) % PAUSE);
 	}
 	_exit(1);
 }
@@ -75,13 +74,13 @@ static long holes_so_far(const struct place *p)
 	return __atomic_load_n(p->holes, __ATOMIC_RELAXED);
 }
 
-static bool start_punching(struct place *p, int pause)
+static bool start_punching(struct place *p)
 {
 	for (int i = 0; i < PUNCHERS; i++) {
 		p->puncher[i] = fork();
 		CHECK(p->puncher[i] >= 0);
 		if (!p->puncher[i])
-			punch(p, pause);
+			punch(p);
 	}
 	return true;
 }
@@ -121,21 +120,27 @@ static void drop_place(struct place *p)
 struct refiller {
 	pthread_t thread;
 	char *page;
+	int pause;	/* microseconds */
 	bool stop;
 };
 
 static void *refill(void *arg)
 {
 	struct refiller *c = arg;
+	unsigned int seed = getpid();
 
+	prctl(PR_SET_TIMERSLACK, 1);
 	use_cpu(1);
-	while (!READ_ONCE(c->stop))
+	while (!READ_ONCE(c->stop)) {
 		WRITE_ONCE(*c->page, 1);
+		usleep(rand_r(&seed) % c->pause);
+	}
 	return NULL;
 }
 
-static bool start_refilling(struct refiller *c, const struct place *p)
+static bool start_refilling(struct refiller *c, const struct place *p, int pause)
 {
+	c->pause = pause;
 	c->page = p->file_page;
 	c->stop = false;
 	return !pthread_create(&c->thread, NULL, refill, c);
@@ -222,7 +227,7 @@ TEST_F_TIMEOUT(neighbours, first_touch, TIME_LIMIT)
 	struct touched t;
 
 	ASSERT_TRUE(make_place(&self->place, PMD));
-	ASSERT_TRUE(start_punching(&self->place, PAUSE));
+	ASSERT_TRUE(start_punching(&self->place));
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
 	EXPECT_LE(MET, t.met);
@@ -240,8 +245,8 @@ TEST_F_TIMEOUT(neighbours, first_touch_refilled, TIME_LIMIT)
 	struct touched t;
 
 	ASSERT_TRUE(make_place(&self->place, PMD));
-	ASSERT_TRUE(start_refilling(&refiller, &self->place));
-	ASSERT_TRUE(start_punching(&self->place, PAUSE));
+	ASSERT_TRUE(start_refilling(&refiller, &self->place, PAUSE));
+	ASSERT_TRUE(start_punching(&self->place));
 	t = touch_all(&self->place);
 	stop_punching(&self->place);
 	stop_refilling(&refiller);
@@ -275,8 +280,8 @@ static bool allocates_unlocked(struct scene *scene)
 
 	(void)scene;
 	CHECK(make_place(&place, PMD));
-	CHECK(start_refilling(&refiller, &place));
-	CHECK(start_punching(&place, PAUSE));
+	CHECK(start_refilling(&refiller, &place, PAUSE));
+	CHECK(start_punching(&place));
 	/* More pages of the file: no other page keeps their table. */
 	CHECK(!ftruncate(place.fd, 64 * PAGE));
 	CHECK(mmap(place.mem + PMD / 2, 32 * PAGE, PROT_READ | PROT_WRITE,
@@ -372,8 +377,9 @@ static bool rolled_back(struct scene *scene)
 	CHECK(make_place(&place, MOVED_TABLES * PMD));
 	from = place.mem + PMD - EDGE * PAGE;
 	fill_moved(from);
-	CHECK(start_refilling(&refiller, &place));
-	CHECK(start_punching(&place, 0));
+	/* The table must still be gone when pages move back. */
+	CHECK(start_refilling(&refiller, &place, 50 * PAUSE));
+	CHECK(start_punching(&place));
 	for (int i = 0; i < ROUNDS; i++) {
 		holes = holes_so_far(&place);
 		CHECK(move_fails(from, len));
@@ -382,7 +388,8 @@ static bool rolled_back(struct scene *scene)
 	stop_punching(&place);
 	stop_refilling(&refiller);
 	drop_place(&place);
-	CHECK_EQ(ROUNDS, met);
+	printf("# holes during %ld moves\n", met);
+	CHECK(met >= ROUNDS / 2);
 	return true;
 }
 

@@ -43,9 +43,10 @@
  * ended           no record of a kept table outlives its process
  *
  * Races of two owners, who know what each of their pages holds, with other threads: see
- * tables_race.h.  They last until some hundred tables were freed, and TABLES_SECONDS, if that is
- * set, and start from TABLES_SEED; a failure prints the seed.  With the switch off they run only if TABLES_SECONDS is set.  In kernels
- * built for tests unmap.window makes the races wider:
+ * tables_race.h.  They last until some hundred tables were freed, and for TABLES_SECONDS, if
+ * that is set.  They start from TABLES_SEED, or from a seed that a failure prints.  With the
+ * switch off they run only if TABLES_SECONDS is set.  In kernels built for tests unmap.window
+ * makes the races wider:
  *
  * faults          faults while single pages go (bug 17)
  * forks           fork() while pages of the same table are reclaimed, or a hole is punched
@@ -85,7 +86,7 @@
 
 #define CHUNK		(64 * KIB)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
-#define FREED		500	/* tables that each race must free */
+#define FREED		200	/* tables that each race must free */
 
 /* NULL, or what the machine lacks. */
 static const char *set_up(unsigned long kib, enum how how)
@@ -976,7 +977,10 @@ FIXTURE_TEARDOWN(races)
 
 static void set_goal(struct race *race, enum how how)
 {
-	race->tables = how == OFF ? 0 : FREED;
+	if (!race->tables)
+		race->tables = FREED;
+	if (how == OFF)
+		race->tables = 0;
 	race->kept = how == PRESSURE;
 }
 
@@ -1036,8 +1040,10 @@ RACE(collapses_shmem,
 	.own = COME_AND_GO | BIT(OWN_READV),
 	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) })
 
+/* While tables are collapsed, few of them become empty. */
 RACE(shifts,
 	.area = AREA_SHMEM,
+	.tables = FREED / 10,
 	.own = COME_AND_GO,
 	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) })
 

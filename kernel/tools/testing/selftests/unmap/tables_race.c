@@ -16,7 +16,7 @@
 #define ROUNDS		100		/* of each owner */
 #define DISTURBED	10		/* of each disturber */
 #define KILLED		8		/* processes */
-#define RUN		20000		/* microseconds */
+#define RUN		5000		/* microseconds */
 #define REST		40000		/* microseconds: twice as long as reclaim spares tables */
 
 void race_window(bool wide)

@@ -80,8 +80,8 @@ void race_window(bool wide);
 /* NULL, or what the machine lacks. */
 const char *race_needs(const struct race *race);
 /*
- * Jobs for apart(), with a struct race.  They run until enough happened, and TABLES_SECONDS, if that
- * is set.  TABLES_SEED applies.
+ * Jobs for apart(), with a struct race.  They run until enough happened, and for TABLES_SECONDS,
+ * if that is set.  TABLES_SEED applies.
  */
 bool race_job(struct scene *scene);
 /* The race runs in processes that are killed at random times. */
