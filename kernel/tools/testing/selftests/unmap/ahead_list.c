@@ -27,7 +27,7 @@ static void *stay_busy(void *unused)
 	use_cpu(1);
 	WRITE_ONCE(busy.started, true);
 	while (!READ_ONCE(busy.stop))
-		;
+		cpu_relax();
 	return unused;
 }
 

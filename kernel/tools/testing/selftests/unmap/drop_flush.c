@@ -62,6 +62,7 @@ static void *keep_reading(void *arg)
 			READ_ONCE(r->others[i * PAGE]);
 		r->seen = READ_ONCE(*r->page);
 		__atomic_store_n(&r->told, round, __ATOMIC_RELEASE);
+		cpu_relax();
 	} while (round >= 0);
 	return NULL;
 }
@@ -70,7 +71,7 @@ static char ask(struct reader *r, long round)
 {
 	__atomic_store_n(&r->asked, round, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&r->told, __ATOMIC_ACQUIRE) != round)
-		;
+		cpu_relax();
 	return r->seen;
 }
 

@@ -106,6 +106,19 @@ const char *begin(unsigned long kib, bool on);
 void end(void);
 void use_cpu(int cpu);
 
+/*
+ * For loops that wait for another CPU, or use memory until it has seen something: an emulator whose
+ * CPUs take turns gives the turn away.  Without it, the other CPU may never run.
+ */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	asm volatile("yield" ::: "memory");
+#endif
+}
+
 /* The two variants of a fixture for a folio size: switched on and off. */
 #define SIZE_VARIANTS(fixture, size) \
 	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = FOLIO_KIB(size), .on = true }; \
