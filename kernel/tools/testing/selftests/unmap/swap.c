@@ -25,10 +25,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "fault_util.h"
 #include "unmap_mte.h"
 #include "unmap_util.h"
 
@@ -36,6 +36,8 @@
 #define PAGES	((long)(LEN / PAGE))
 #define NEAR	(16 * PAGE)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
+
+#define RACE_LIMIT	30	/* seconds, until a race has met its case */
 
 /* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
@@ -346,6 +348,12 @@ TEST_F_TIMEOUT(swap, many_processes, 120)
 	EXPECT_GE(SLOT_SLACK, self->slots - swap_slots());
 }
 
+/* Pages that reclaim has evicted since boot; with the switch off, those that it has written. */
+static long long nr_evicted(bool on)
+{
+	return on ? unmap_stat("evict_entries") : vmstat("pswpout");
+}
+
 struct stamper {
 	char *mem;
 	bool stop;
@@ -365,20 +373,33 @@ static void *stamp(void *arg)
 				stamper->wrong++;
 			WRITE_ONCE(*at, stamper->rounds);
 		}
+		cpu_relax();
 	}
 	return NULL;
 }
 
-TEST_F_TIMEOUT(swap, stamped, 120)
+#define STAMPED		8	/* times that all of the memory is evicted, and rounds of the stamper */
+
+/* Evict until all was stamped and evicted so often. */
+static bool evict_stamped(const struct stamper *stamper, bool on)
+{
+	long long end = nr_evicted(on) + STAMPED * PAGES;
+	double limit = now() + RACE_LIMIT;
+
+	while (nr_evicted(on) < end || READ_ONCE(stamper->rounds) < STAMPED) {
+		CHECK(now() < limit);
+		madvise(stamper->mem, LEN, MADV_PAGEOUT);
+	}
+	return true;
+}
+
+TEST_F_TIMEOUT(swap, stamped, TIME_LIMIT)
 {
 	struct stamper stamper = { .mem = self->mem };
-	time_t end = time(NULL) + 1;
 	pthread_t thread;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, stamp, &stamper));
-	/* On a busy machine a round may take longer than a second. */
-	while (time(NULL) <= end || READ_ONCE(stamper.rounds) < 3)
-		madvise(self->mem, LEN, MADV_PAGEOUT);
+	EXPECT_TRUE(evict_stamped(&stamper, variant->on));
 	WRITE_ONCE(stamper.stop, true);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, stamper.wrong);
@@ -409,15 +430,31 @@ static bool change_something(char *mem, int turn)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
-TEST_F_TIMEOUT(swap, raced, 120)
+#define RACED		32	/* turns during which pages were evicted: each eighth one forks */
+
+/* Change memory until so many changes met an eviction. */
+static bool change_evicted(char *mem, bool on)
+{
+	double limit = now() + RACE_LIMIT;
+
+	for (int turn = 1, met = 0; met < RACED; turn++) {
+		long long evicted = nr_evicted(on);
+
+		CHECK(now() < limit);
+		CHECK(change_something(mem, turn));
+		memset(mem + turn % PAGES * PAGE, fill_byte(turn % PAGES, 1), PAGE);
+		cpu_relax();
+		met += nr_evicted(on) > evicted;
+	}
+	return true;
+}
+
+TEST_F_TIMEOUT(swap, raced, TIME_LIMIT)
 {
 	pthread_t thread;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, page_out_for_ever, self->mem));
-	for (int turn = 1; turn <= 64; turn++) {
-		ASSERT_TRUE(change_something(self->mem, turn));
-		memset(self->mem + turn % PAGES * PAGE, fill_byte(turn % PAGES, 1), PAGE);
-	}
+	EXPECT_TRUE(change_evicted(self->mem, variant->on));
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
@@ -477,25 +514,31 @@ TEST_F_TIMEOUT(swap, two_vmas, TIME_LIMIT)
 /* KSM counts its scans from the boot on. */
 static bool merge_all(char *mem)
 {
-	long long scans = read_field(FULL_SCANS, "");
+	long long end = read_field(FULL_SCANS, "") + 4;
+	double limit = now() + RACE_LIMIT;
 
-	if (!write_text("/sys/kernel/mm/ksm/run", "1") || madvise(mem, LEN, MADV_MERGEABLE))
-		return false;
-	write_text("/sys/kernel/mm/ksm/pages_to_scan", "4096");
-	for (int i = 0; i < 2000 && read_field(FULL_SCANS, "") < scans + 4; i++)
+	CHECK(write_text("/sys/kernel/mm/ksm/run", "1"));
+	CHECK(!madvise(mem, LEN, MADV_MERGEABLE));
+	CHECK(write_text("/sys/kernel/mm/ksm/pages_to_scan", "4096"));
+	while (read_field(FULL_SCANS, "") < end ||
+	       read_field("/sys/kernel/mm/ksm/pages_sharing", "") <= 0) {
+		CHECK(now() < limit);
 		usleep(10000);
-	return read_field("/sys/kernel/mm/ksm/pages_sharing", "") > 0;
+	}
+	return true;
 }
 
 TEST_F_TIMEOUT(swap, merged, TIME_LIMIT)
 {
+	bool merged;
+
 	for (long i = 0; i < PAGES; i++)
 		memset(self->mem + i * PAGE, 1 + i % 4, PAGE);
-	if (!merge_all(self->mem)) {
-		write_text("/sys/kernel/mm/ksm/run", "2");
-		SKIP(return, "KSM merged nothing");
-	}
+	if (access(FULL_SCANS, R_OK))
+		SKIP(return, "needs CONFIG_KSM");
+	merged = merge_all(self->mem);
 	write_text("/sys/kernel/mm/ksm/run", "0");
+	ASSERT_TRUE(merged);
 	reclaim_all(2 * LEN);
 	page_out(self->mem, LEN);
 	for (long i = 0; i < PAGES; i++)
