@@ -32,6 +32,7 @@
 
 #include "../kselftest_harness.h"
 #include "../../../../lib/test_hmm_uapi.h"
+#include "fault_util.h"
 #include "unmap_util.h"
 
 #define LEN	RANGE
@@ -141,10 +142,13 @@ TEST_F_TIMEOUT(lazyfree, partly_rewritten, TIME_LIMIT)
 	EXPECT_EQ(0, count_lost(self->mem, LEN, 5));
 }
 
+#define RACED		4	/* rounds in which pages were freed while a thread wrote */
+#define RACE_LIMIT	30	/* seconds, until there were so many */
+
 struct writer {
 	char *mem;
 	unsigned char seed;
-	bool done;
+	bool began, done;
 };
 
 static void *write_all(void *arg)
@@ -152,24 +156,55 @@ static void *write_all(void *arg)
 	struct writer *writer = arg;
 
 	use_cpu(sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	fill(writer->mem, LEN, writer->seed);
+	WRITE_ONCE(writer->began, true);
+	for (long i = 0; i < PAGES; i++) {
+		memset(writer->mem + i * PAGE, fill_byte(i, writer->seed), PAGE);
+		cpu_relax();
+	}
 	__atomic_store_n(&writer->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
+/* Evict until the thread has written all; @freed: the pages that were freed while it wrote. */
+static bool evict_written(struct writer *writer, long long *freed)
+{
+	pthread_t thread;
+	bool done = true;
+
+	CHECK(!madvise(writer->mem, LEN, MADV_FREE));
+	CHECK(!pthread_create(&thread, NULL, write_all, writer));
+	while (!READ_ONCE(writer->began))
+		cpu_relax();
+	*freed = -vmstat("pglazyfreed");
+	while (done && !__atomic_load_n(&writer->done, __ATOMIC_ACQUIRE)) {
+		done = !madvise(writer->mem, LEN, MADV_PAGEOUT);
+		cpu_relax();
+	}
+	*freed += vmstat("pglazyfreed");
+	pthread_join(thread, NULL);
+	CHECK(done);
+	CHECK_EQ(0, count_wrong(writer->mem, LEN, writer->seed));
+	return true;
+}
+
+static bool race_writers(char *mem)
+{
+	double limit = now() + RACE_LIMIT;
+
+	for (int round = 0, met = 0; met < RACED; round++) {
+		struct writer writer = { .mem = mem, .seed = 2 + round % 200 };
+		long long freed;
+
+		CHECK(now() < limit);
+		CHECK(evict_written(&writer, &freed));
+		met += freed > 0;
+	}
+	return true;
+}
+
 TEST_F_TIMEOUT(lazyfree, raced, TIME_LIMIT)
 {
-	for (unsigned char round = 2; round < 6; round++) {
-		struct writer writer = { .mem = self->mem, .seed = round };
-		pthread_t thread;
-
-		ASSERT_EQ(0, madvise(self->mem, LEN, MADV_FREE));
-		ASSERT_EQ(0, pthread_create(&thread, NULL, write_all, &writer));
-		while (!__atomic_load_n(&writer.done, __ATOMIC_ACQUIRE))
-			ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
-		pthread_join(thread, NULL);
-		ASSERT_EQ(0, count_wrong(self->mem, LEN, round));
-	}
+	EXPECT_TRUE(race_writers(self->mem));
 }
 
 /* Move the first folio so that @before of its pages lie before a 2 MiB boundary. */
