@@ -109,11 +109,14 @@ bool dropping_start(void);
 void dropping_wait(void);
 void dropping_stop(void);
 /*
- * A race goes on for DROP_MS and, if tables may be dropped, until one was, which takes longer on a
- * busy host.  dropping_start() begins it.
+ * A race goes on until so many tables were dropped, if any may be; for DROP_MS milliseconds at
+ * least.  dropping_start() begins it.
  */
+#define RACE_TABLES	20
+#define RACE_CHANGES	300	/* for changes of all kinds */
+#define RACE_WATCHED	2	/* few may go of memory that is about to be watched */
 void race_begins(void);
-bool race_goes_on(void);
+bool race_goes_on(long tables);
 /* A file of LEN zeroes; -1 if there is none. */
 int drop_file(const struct scene *scene);
 /* Map it several times, one behind the other; @flags: MAP_SHARED or MAP_PRIVATE. */

@@ -204,7 +204,7 @@ static bool play(struct disk *d)
 
 	CHECK(dropping_start());
 	CHECK(!pthread_create(&d->syncer, NULL, keep_syncing, d));
-	for (int i = 0; right && (i < ROUNDS || race_goes_on()); i++)
+	for (int i = 0; right && (i < ROUNDS || race_goes_on(RACE_TABLES)); i++)
 		right = one_round(d);
 	WRITE_ONCE(d->stop, true);
 	pthread_join(d->syncer, NULL);

@@ -213,6 +213,7 @@ static bool uses_private(int fd)
 	for (;;) {
 		CHECK(copies_are_right(mem, 1));
 		WRITE_ONCE(shared->uses, true);
+		cpu_relax();
 	}
 }
 
@@ -319,7 +320,7 @@ bool race_ends(struct scene *scene)
 	int fd = drop_file(scene);
 	bool right = fd >= 0 && dropping_start();
 
-	for (int i = 0; right && (i < ENOUGH || race_goes_on()); i++)
+	for (int i = 0; right && (i < ENOUGH || race_goes_on(RACE_TABLES)); i++)
 		right = all_happen(fd);
 	dropping_stop();
 	/* The last user of an mm may be reclaim, which leaves it to a worker. */
@@ -333,7 +334,7 @@ bool race_oom(struct scene *scene)
 	bool right = fd >= 0 && write_text("/proc/self/oom_score_adj", "-1000") && dropping_start();
 
 	CHECK(right);
-	for (int i = 0; right && (i < ENOUGH || race_goes_on()); i++)
+	for (int i = 0; right && (i < ENOUGH || race_goes_on(RACE_TABLES)); i++)
 		right = is_reaped(fd);
 	dropping_stop();
 	usleep(50000);

@@ -268,7 +268,7 @@ static bool start(struct changer *c, const struct scene *scene, int number)
 static void drop_for_a_while(void)
 {
 	race_begins();
-	for (long i = 0; race_goes_on(); i++) {
+	for (long i = 0; race_goes_on(RACE_CHANGES); i++) {
 		if (i % 4)
 			drop_slabs();
 		else

@@ -121,7 +121,7 @@ static long keep_taking(struct taken *t, bool (*take)(struct taken *t))
 {
 	long times = 0;
 
-	while (race_goes_on() || times < ENOUGH) {
+	while (race_goes_on(RACE_TABLES) || times < ENOUGH) {
 		write_all(t);
 		if (!check_all(t))
 			return -1;
