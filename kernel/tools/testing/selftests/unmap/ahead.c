@@ -33,9 +33,9 @@
  * listed_shared    memory that is mapped twice is not
  * listed_hot       pages in use stay, and get no swap entries
  *
- * Races, while a thread reclaims.  Each lasts AHEAD_MS milliseconds (400); with the switch off,
- * where the code is stock's, they run only if AHEAD_MS is set.  The seed is printed; AHEAD_SEED=N
- * repeats it:
+ * Races, while a thread reclaims, until enough pages were evicted; for AHEAD_MS milliseconds at
+ * least.  With the switch off, where the code is stock's, they run only if AHEAD_MS is set.  The
+ * seed is printed; AHEAD_SEED=N repeats it:
  *
  * faults fork mremap uffd_move remap truncate migrate mlock mprotect
  *
@@ -161,8 +161,8 @@ static void check_hot(struct __test_metadata *_metadata, struct scene *scene, in
 	EXPECT_TRUE(ahead_twice(job, scene));
 	TH_LOG("lru_gen/enabled %d: hot pages evicted: off %ld, on %ld", mask,
 	       ahead_note(false), ahead_note(true));
-	/* In one round, by chance, all may go: when on, and when off. */
-	EXPECT_GE(ahead_note(false) + HOT + 6, ahead_note(true));
+	/* MGLRU's generations, which time advances, too, let some go: when on, and when off. */
+	EXPECT_GE(ahead_note(false) + HOT / 2, ahead_note(true));
 }
 
 TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(ahead, aged, TIME_LIMIT)
 		SKIP(return, "no MGLRU, or no debugfs");
 	EXPECT_TRUE(ahead_twice(aged_stays, &self->scene));
 	TH_LOG("used pages evicted: off %ld, on %ld", ahead_note(false), ahead_note(true));
-	EXPECT_GE(ahead_note(false) + 4, ahead_note(true));
+	EXPECT_GE(ahead_note(false), ahead_note(true));
 }
 
 FIXTURE(ahead_list) {

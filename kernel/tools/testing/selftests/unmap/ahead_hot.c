@@ -11,6 +11,7 @@
 
 #define PORTION		(64 * PAGE)
 #define ROUNDS		6	/* less than all cold pages */
+#define LONGEST		60	/* seconds, until reclaim has evicted a page */
 #define LONG_WINDOW	60000	/* us: aging looks at the whole process meanwhile */
 
 static void use_hot(const char *mem)
@@ -113,30 +114,35 @@ static void *reclaim_portion(void *unused)
 	return unused;
 }
 
-/* Until reclaim has evicted something, and so is in its first window; not for long when off. */
-static void await_window(long long evicted)
+/* Until reclaim has evicted something, and so is in its first window.  There is none when off. */
+static bool await_window(long long evicted)
 {
-	int looks = ahead_is_on() ? 2000 : 40;
+	double limit = now() + LONGEST;
 
-	while (looks-- && unmap_stat("evict_entries") == evicted)
+	if (!ahead_is_on())
+		return !usleep(20000);
+	while (unmap_stat("evict_entries") == evicted) {
+		CHECK(now() < limit);
 		usleep(500);
+	}
+	return true;
 }
 
 /* The pages that are hot are used, and aged, while reclaim waits. */
 static bool one_aged_round(struct scene *s, long *lost)
 {
 	long long evicted = unmap_stat("evict_entries");
+	bool met, aged;
 	pthread_t thread;
-	bool aged;
 
 	CHECK(ahead_make(s));
 	CHECK(cool_all(s));
 	CHECK(!pthread_create(&thread, NULL, reclaim_portion, NULL));
-	await_window(evicted);
+	met = await_window(evicted);
 	use_hot(s->mem);
 	aged = mglru_age(true);
 	pthread_join(thread, NULL);
-	CHECK(aged);
+	CHECK(met && aged);
 	*lost += count_hot_lost(s->mem);
 	CHECK_EQ(0, ahead_wrong(s));
 	CHECK(!munmap(s->mem, s->len));
