@@ -23,7 +23,7 @@
 
 #define PIECE		40L	/* pages, at most: more than a stretch */
 #define COMPACT_UNEVICTABLE	"/proc/sys/vm/compact_unevictable_allowed"
-/* What a race must meet: turns, pages that were evicted, and those that went ahead of their turn. */
+/* What a race must meet: turns, evicted pages, and those that went ahead of their turn. */
 #define TURNS		40
 #define EVICTED		(16 * STRETCH)
 #define TAKEN		(4 * STRETCH)

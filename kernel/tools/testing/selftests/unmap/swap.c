@@ -378,7 +378,7 @@ static void *stamp(void *arg)
 	return NULL;
 }
 
-#define STAMPED		8	/* times that all of the memory is evicted, and rounds of the stamper */
+#define STAMPED		8	/* times that all is evicted, and rounds of the stamper */
 
 /* Evict until all was stamped and evicted so often. */
 static bool evict_stamped(const struct stamper *stamper, bool on)
