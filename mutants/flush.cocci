@@ -10,28 +10,26 @@ run_note_flush(struct unmap_op *op)
   ...
 }
 
-@now@
+@one@
 expression mm, pte;
 @@
-run_flush_now(...)
+run_clear_flush(...)
 {
+  ...
 - if (!pte_accessible(mm, pte))
 + if (unmap_mutated(FLUSH) || !pte_accessible(mm, pte))
 	return;
   ...
 }
 
-// Another address is flushed.
-@discard@
-expression tlb, ptep, nr, addr, d;
+@range@
+expression mm, pte;
 @@
-discard_note_cleared(...)
+run_flush_range(...)
 {
   ...
-- tlb_remove_tlb_entries(tlb, ptep, nr, addr);
-- discard_assert_recorded(d, nr);
-+ tlb_remove_tlb_entries(tlb, ptep, nr, unmap_mutated(FLUSH) ? 0 : addr);
-+ if (!unmap_mutated(FLUSH))
-+	discard_assert_recorded(d, nr);
+- if (!pte_accessible(mm, pte))
++ if (unmap_mutated(FLUSH) || !pte_accessible(mm, pte))
+	return;
   ...
 }

@@ -19,12 +19,15 @@ breaks = "law 4: a reference stays"
 found_by = "memx"
 why = ""
 """
-RULE = "@@ @@\n- put(1);\n+ if (!unmap_mutated(LEAK))\n+\tput(1);\n"
+RULE = "@@\n@@\n- put(1);\n+ if (!unmap_mutated(LEAK))\n+\tput(1);\n"
 OVERLAY = {
     "mm/unmap/internal.h": b'#include "compat.h"\n',
     "mm/unmap/Makefile": b"obj-y += run.o\n",
     "mm/unmap/run.c": b"void run(void)\n{\n\tput(1);\n}\n",
 }
+
+
+SECOND = "// The function is gone.\n@again@\n@@\n- put(2);\n+ put(unmap_mutated(LEAK));\n"
 
 
 @pytest.fixture
@@ -52,6 +55,24 @@ def test_every_mutant_fits_and_has_a_finder(tmp_path: Path) -> None:
 
 def test_the_overlay_itself_has_none() -> None:
     assert not [path for path, data in tree.overlay().items() if b"unmap_mutated" in data]
+
+
+def test_the_rules_of_a_mutant() -> None:
+    found = mutants.split("// SPDX\n@one@\nidentifier x;\n@@\n- x();\n\n@ @\n@@\n- y();\n")
+    assert [rule.name for rule in found] == ["one", "number 2"]
+    assert found[0].text == "@one@\nidentifier x;\n@@\n- x();\n\n"
+    assert found[1].text == "@ @\n@@\n- y();\n"
+
+
+def test_each_rule_must_change_something(home: Path, tmp_path: Path) -> None:
+    (home / "leak.cocci").write_text(f"{RULE}\n{SECOND}")
+    said = r"mutant leak: rule again changes nothing in run.c; correct mutants/leak.cocci"
+    for _ in range(2):  # what is kept is checked, too
+        with pytest.raises(CheckFailed, match=said):
+            mutants.mutate(OVERLAY, tmp_path / "cache")
+    both = OVERLAY["mm/unmap/run.c"].replace(b"put(1)", b"put(1);\n\tput(2)")
+    found = mutants.mutate({**OVERLAY, "mm/unmap/run.c": both}, tmp_path / "cache")
+    assert b"put(unmap_mutated(LEAK))" in found["mm/unmap/run.c"]
 
 
 def test_the_code_asks_at_run_time(home: Path, tmp_path: Path) -> None:

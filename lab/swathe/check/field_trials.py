@@ -64,7 +64,7 @@ GUESTS = (
         broken("dirty", "tmpfs"),
         broken("redirty", "anonymous"),
     ),
-    (broken("flush", *MEMORY),),
+    (Trial("flush", MEMORY, mutant="flush,zap_flush"),),
     # Private memory only: lost file pages panic the kernel before the program prints anything.
     (Trial("table_full", (*PRIVATE, LOG), mutant="table_full", teams=",".join(PRIVATE)),),
 )
