@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ways to break the code on purpose: the series, and every one of them in the code."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from swathe.base import paths
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import MUTANTS
 from swathe.check import broken, selftests
@@ -27,6 +29,7 @@ OVERLAY = {
 }
 
 
+SUITE = re.compile(r"^\t\.name = \"(\w+)\"", re.MULTILINE)
 SECOND = "// The function is gone.\n@again@\n@@\n- put(2);\n+ put(unmap_mutated(LEAK));\n"
 
 
@@ -40,6 +43,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def suites() -> set[str]:
+    tests = (paths.OVERLAY / mutants.HOME / "tests").glob("*_kunit.c")
+    return {name for path in tests for name in SUITE.findall(path.read_text())}
+
+
 def test_every_mutant_fits_and_has_a_finder(tmp_path: Path) -> None:
     series = mutants.load()
     found = mutants.mutate(tree.overlay(), tmp_path)
@@ -47,8 +55,11 @@ def test_every_mutant_fits_and_has_a_finder(tmp_path: Path) -> None:
         asked = f"unmap_mutated({mutant.name.upper()})"
         for name in mutant.files:
             assert asked in found[f"mm/unmap/{name}"].decode(), (mutant.name, name)
-        assert mutant.found_by.split()[0] in {broken.KUNIT, *selftests.names()}
+        program, *arguments = mutant.found_by.split()
+        assert program in {broken.KUNIT, *selftests.names()}
+        assert program != broken.KUNIT or arguments[0] in suites(), mutant.name
         assert bool(mutant.why) == (mutant.found_by != "memx"), mutant.name
+        assert mutant.alone or not (mutant.says or mutant.parallel), mutant.name
     rules = {path.stem for path in MUTANTS.glob("*.cocci")}
     assert rules == {mutant.name for mutant in series}
 

@@ -1,41 +1,82 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot a kernel that is broken in one way, and run the program that must notice.
+"""Run the program that must notice that a kernel is broken in one way.
 
-The program has noticed if it reports an error, or if one of the kernel's own checks
-panics while it runs. The guest is then stopped.
+It has noticed if it prints a failed test. If the kernel notices itself, the first error message
+counts if it names mm/unmap, or says what was expected. A guest that is only lost, or a test whose
+time is up, has found nothing.
 """
 
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swathe.base import ui
-from swathe.check import proof, selftests
-from swathe.guest import environment, initramfs, sections, session, vm
+from swathe.check import kcsan, proof, selftests
+from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
+from swathe.guest.clock import Clock
+from swathe.guest.sections import Section
 from swathe.kernel import build
 
 KUNIT = "kunit"
-MINUTES = 2.0
 BOOT_LIMIT = 120
-# The suites run before the first program: a warning must not end the guest before they have said
-# what fails.
-KUNIT_BOOT = "panic_on_warn=0"
-RACES = f"export TABLES_SECONDS={60 * MINUTES / 2:.0f}"
+# Seconds by the guest's clock: a program that has found nothing by then finds nothing.
+LIMIT = 240
+# Ours alone run at boot, so that all of them can be run again.
+SUITES = "kunit.filter_glob=unmap*"
+# A warning must not end the guest before a suite has said what fails.
+SUITES_END = "panic_on_warn=0"
 # A program's line about the first error it finds.
-SIGN = re.compile(r"# (process \d+, operation .*|the kernel's log has .*)$|\s*(not ok .*)$")
+SIGN = re.compile(r"# (process \d+, operation \d+: \S.*|the kernel's log has .*)$|\s*(not ok .*)$")
+LATE = "Test terminated by timeout"
+MUTANTS = "/sys/module/unmap/parameters/mutants"
+# What the guest writes to the kernel's log before it runs a program.
+BEGINS = "swathe: begins "
+HOME = "mm/unmap/"
+# A function of a call trace that is certain, or the one that was interrupted.
+FRAME = re.compile(r"(?:RIP: [0-9a-f]+:|pc : )?([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
+PROLOGUE = [
+    "cd /",
+    "export UNMAP_ON_ONLY=1 DROP_SECONDS=1",
+    "suite() { echo 1 >{0}/$1/run; cat {0}/$1/results; }".replace("{0}", selftests.KUNIT),
+]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel to boot: name is how it is broken, boot the parameters that break it, if any."""
+    """A built kernel that is broken, or can be, and how its guests are booted."""
 
     built: build.BuiltKernel
-    name: str
+    programs: Mapping[str, Path]
     cpus: int
-    boot: str = ""
+    clock: Clock = Clock.HOST
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A way in which a kernel is broken, and the command that must notice.
+
+    by: a program with its arguments, or "kunit" and a suite.
+    mutant: is switched on while the command runs.
+    says: what the kernel's error message has to say if it does not name mm/unmap.
+    """
+
+    way: str
+    by: str
+    mutant: str = ""
+    says: str = ""
+
+    @property
+    def program(self) -> str:
+        return self.by.split()[0]
+
+    @property
+    def command(self) -> str:
+        if self.program == KUNIT:
+            return self.by.replace(KUNIT, "suite", 1)
+        return f"timeout {LIMIT} {self.by}"
 
 
 @dataclass(frozen=True)
@@ -50,75 +91,141 @@ class Finding:
 
 
 class Watch(sections.Reader):
-    """Reads the guest's output. The guest must stop when the program has reported an error, or
-    when all guests are stopped.
+    """Reads the guest's output, and times its programs.
+
+    The guest must stop when all guests are stopped, and if it is hasty, when a program has
+    reported an error.
     """
 
-    def __init__(self, all_end: threading.Event) -> None:
-        super().__init__(begins=self.start, says=self.look)
+    def __init__(self, all_end: threading.Event, hasty: bool) -> None:
+        super().__init__(begins=self.start, says=self.look, ends=self.end)
         self.all_end = all_end
+        self.hasty = hasty
         self.sign = ""
-        self.began = self.heard = 0.0
-
-    def __call__(self, text: str) -> None:
-        super().__call__(text)
-        self.heard = time.monotonic()
+        self.began = time.monotonic()
+        self.seconds: list[float] = []
 
     def start(self, _: sections.Words) -> None:
-        self.began = self.began or time.monotonic()
+        self.began = time.monotonic()
 
     def look(self, line: str) -> None:
-        if match := SIGN.match(line):
-            self.sign = self.sign or match[1] or match[2]
+        if SIGN.match(line):
+            self.sign = sign_of(self.lines)
+
+    def end(self, _: Section) -> None:
+        self.seconds.append(time.monotonic() - self.began)
 
     def is_set(self) -> bool:
         """Whether vm.boot() must stop the guest."""
-        return bool(self.sign) or self.all_end.is_set()
+        return self.all_end.is_set() or (self.hasty and bool(self.sign))
 
-    @property
-    def seconds(self) -> float:
-        return self.heard - self.began if self.began else 0.0
-
-
-def job(by: str, programs: Mapping[str, Path]) -> initramfs.Job:
-    """Return a job that runs one program with its arguments, or all KUnit suites."""
-    if by == KUNIT:
-        return session.job(selftests.guest_lines(True, ()), {})
-    program = by.split()[0]
-    lines = [RACES, f"report guest {program} -- {by}"]
-    return session.job(lines, {f"/bin/{program}": programs[program]})
+    def took(self, number: int) -> float:
+        """Return the seconds of a program; of the one that ran last also if it did not end."""
+        if number < len(self.seconds):
+            return self.seconds[number]
+        return time.monotonic() - self.began
 
 
-def attempt(kernel: Kernel, by: str, work: initramfs.Job, stop: threading.Event) -> Finding:
+def sign_of(lines: Iterable[str]) -> str:
+    """Return a program's first line about an error. A test whose time was up shows none."""
+    late = False
+    for line in lines:
+        late = late or LATE in line
+        if match := SIGN.match(line):
+            if not late:
+                return match[1] or match[2]
+            late = False
+    return ""
+
+
+def job(defects: Sequence[Defect], programs: Mapping[str, Path]) -> initramfs.Job:
+    """Return a job that runs one command after another, each with its mutant."""
+    files = {defect.program for defect in defects} - {KUNIT}
+    lines = [line for defect in defects for line in guest_lines(defect)]
+    return session.job(PROLOGUE + lines, {f"/bin/{name}": programs[name] for name in files})
+
+
+def guest_lines(defect: Defect) -> list[str]:
+    lines = [f"echo {BEGINS}{defect.way} >/dev/kmsg"]
+    if defect.mutant:
+        lines.append(f"echo {defect.mutant} >{MUTANTS} || exit 9")
+    lines.append(f"report {defect.way} -- {defect.command}")
+    if defect.program != KUNIT:
+        # A test that runs when its program's time is up is in a process group of its own.
+        lines.append(f"killall -q -9 {defect.program}")
+    if defect.mutant:
+        lines.append(f"echo >{MUTANTS} || exit 9")
+    return [*lines, "settle"]
+
+
+def machine(kernel: Kernel, defects: Sequence[Defect], boot: str = "") -> vm.Machine:
+    """Return a machine for these defects."""
+    suites = any(defect.program == KUNIT for defect in defects)
+    limit = (BOOT_LIMIT + 2 * LIMIT * len(defects)) * kernel.built.target.patience
+    words = " ".join(filter(None, (SUITES if suites else "", boot)))
+    return vm.checking(kernel.built, kernel.cpus, limit, words, suites, kernel.clock)
+
+
+def attempt(kernel: Kernel, defect: Defect, stop: threading.Event) -> Finding:
     """Boot, and wait until the program has reported an error or has ended."""
-    limit = (BOOT_LIMIT + 60 * MINUTES * 2) * kernel.built.target.patience
-    suites = by == KUNIT
-    boot = f"{kernel.boot} {KUNIT_BOOT}" if suites else kernel.boot
-    machine = vm.checking(kernel.built, kernel.cpus, limit, boot, suites)
-    watch, lost = Watch(stop), ""
-    heard = session.run(machine, work, f"broken-{kernel.name}", watch, watch)
-    if heard.lost:
-        lost = str(heard.lost).split("; its console")[0]  # without the log's path
-        watch.heard = time.monotonic()
-    finding = conclude(kernel.name, by, watch, lost)
-    ui.note(f"  {kernel.name}: {finding.said} ({by}, {finding.seconds:.0f} s)")
+    watch = Watch(stop, hasty=True)
+    booted = machine(kernel, [defect], SUITES_END if defect.program == KUNIT else "")
+    heard = session.run(
+        booted, job([defect], kernel.programs), f"broken-{defect.way}", watch, watch
+    )
+    if stop.is_set():
+        heard.not_stopped()
+    section = heard.sections[0] if heard.sections else None
+    console = heard.console.partition(BEGINS)[2]
+    finding = conclude(kernel.built, defect, section, console, cause(heard))
+    return tell(replace(finding, seconds=watch.took(0)))
+
+
+def cause(heard: session.Transcript) -> str:
+    """Return how the guest was lost, if it was, without the path of its log."""
+    return str(heard.lost or "").split("; its console")[0]
+
+
+def tell(finding: Finding) -> Finding:
+    ui.note(f"  {finding.way}: {finding.said} ({finding.by}, {finding.seconds:.0f} s)")
     return finding
 
 
-def conclude(way: str, by: str, watch: Watch, lost: str) -> Finding:
-    """Return what the program printed, or what ended the guest. A guest that ran nothing
-    has found nothing.
+def conclude(
+    built: build.BuiltKernel, defect: Defect, section: Section | None, console: str, lost: str = ""
+) -> Finding:
+    """Return what the program or the kernel found. A guest that ran nothing has found nothing.
+
+    console: what the kernel printed since the program began.
     """
-    seconds = watch.seconds
-    reports = watch.sections
-    if watch.sign:
-        return Finding(way, by, seconds, True, watch.sign)
-    if not reports:
-        return Finding(way, by, seconds, False, f"{by} did not run: {lost or 'no output'}")
-    if lost:
-        return Finding(way, by, seconds, "within" not in lost, lost)
-    status = reports[-1].status
-    return Finding(way, by, seconds, bool(status), f"status {status}" if status else "nothing")
+    if not section:
+        return Finding(
+            defect.way, defect.by, 0, False, f"{defect.by} did not run: {lost or 'no output'}"
+        )
+    if sign := failure(defect, section):
+        return Finding(defect.way, defect.by, 0, True, sign)
+    if report := kernel_log.first_report(console):
+        return Finding(defect.way, defect.by, 0, blames(report, defect.says, built), report[0])
+    said = lost or (f"status {section.status}" if section.status else "nothing")
+    return Finding(defect.way, defect.by, 0, False, said)
+
+
+def failure(defect: Defect, section: Section) -> str:
+    """Return a program's words if it failed. KUnit's failures have no status, nor has a program
+    that was stopped after it had printed one.
+    """
+    plausible = section.status in (None, 1) or defect.program == KUNIT
+    return sign_of(section.lines) if plausible else ""
+
+
+def blames(report: Iterable[str], says: str, built: build.BuiltKernel) -> bool:
+    """Whether an error message of the kernel names mm/unmap, or has these words, if any."""
+    lines = list(report)
+    if any(HOME in line or (says and says in line) for line in lines):
+        return True
+    own = kcsan.own_names(built).own
+    frames = (match[1] for line in lines if (match := FRAME.match(line)))
+    return any(name in own for name in frames)
 
 
 def record(

@@ -54,9 +54,8 @@ def without(
         return Finding(hook.name, BUILD, 0, hook.missed == BUILD, "the kernel does not build")
     if hook.missed == BUILD:
         return Finding(hook.name, BUILD, 0, False, "the kernel builds without the hook")
-    work = broken.job(hook.missed, programs)
-    name = broken.Kernel(built, hook.name, cpus)
-    return broken.attempt(name, hook.missed, work, threading.Event())
+    defect = broken.Defect(hook.name, hook.missed)
+    return broken.attempt(broken.Kernel(built, programs, cpus), defect, threading.Event())
 
 
 def is_foreign(hook: Hook, arch: str) -> bool:

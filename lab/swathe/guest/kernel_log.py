@@ -15,10 +15,29 @@ COMPLAINT = re.compile(
     r"|unable to handle|possible (?:circular|recursive) locking|inconsistent lock state"
     r"|suspicious RCU usage|INFO: task .* blocked|worker_run enqueued on deprecated"
 )
+# The line before the first one that COMPLAINT matches.
+AT = re.compile(r"kernel BUG at ")
+# An error message ends with its call trace, or where another one begins.
+END = re.compile(r"---\[ end |</TASK>|={20}|\[ cut here \]|BUG: |Kernel panic")
 TIME = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
+
+
+def plain(console: str) -> list[str]:
+    """Return the lines without their time stamps."""
+    return [TIME.sub("", line).strip() for line in console.splitlines()]
 
 
 def find(console: str) -> list[str]:
     """Return the first line of each error message, without the time stamp."""
-    lines = (TIME.sub("", line).strip() for line in console.splitlines())
-    return [line for line in lines if COMPLAINT.search(line)]
+    return [line for line in plain(console) if COMPLAINT.search(line)]
+
+
+def first_report(console: str) -> list[str]:
+    """Return the lines of the first error message, up to the end of its call trace."""
+    report: list[str] = []
+    for line in plain(console):
+        if report and END.search(line):
+            break
+        if report or COMPLAINT.search(line) or AT.match(line):
+            report.append(line)
+    return report

@@ -63,6 +63,9 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     breaks: str
     found_by: str
     why: str
+    says: str = ""
+    alone: bool = False
+    parallel: bool = False
     max: str = ""
     arch: str = ""
 
