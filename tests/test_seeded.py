@@ -49,6 +49,7 @@ Kernel panic - not syncing: Fatal exception
 """
 # A guess of the unwinder's is no caller.
 STOCK = BELOW.replace(" unmap_run", " ? unmap_run")
+ARM64 = "Oops: 0000000096000004\npc : unmap_run_put_back+0x154/0x170\nlr : evict+0x80/0xb0\n"
 COUNTER = "BUG: Bad rss-counter state mm:00000000b89841d3 type:MM_ANONPAGES val:4\n"
 LOST = "the VM was lost: Kernel panic"
 
@@ -80,6 +81,8 @@ def concluded(defect: Defect, text: str, console: str = "", lost: str = "") -> F
         (HEAD, "", "the VM was lost: no verdict within 360 s", False, "no verdict"),
         (HEAD, OURS, LOST, True, "WARNING"),
         (HEAD, BELOW, LOST, True, "kernel BUG at mm/page_table_check.c"),
+        (HEAD, ARM64, LOST, True, "Oops"),
+        (HEAD, ARM64.replace("pc", "lr"), LOST, False, "Oops"),
         (HEAD, STOCK, LOST, False, "kernel BUG at mm/page_table_check.c"),
         (HEAD, STOCK + OURS, LOST, False, "kernel BUG at mm/page_table_check.c"),
         (HEAD, COUNTER + OURS, LOST, False, "Bad rss-counter"),
