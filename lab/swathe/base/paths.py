@@ -99,7 +99,7 @@ def locked(name: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another swathe process that uses {name}", file=sys.stderr)
+            print(f"waiting for {name}, which is in use", file=sys.stderr)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -113,7 +113,7 @@ void dropping_stop(void);
  * least.  dropping_start() begins it.
  */
 #define RACE_TABLES	20
-#define RACE_CHANGES	300	/* for changes of all kinds */
+#define RACE_CHANGES	60	/* for changes of all kinds */
 #define RACE_WATCHED	2	/* few may go of memory that is about to be watched */
 void race_begins(void);
 bool race_goes_on(long tables);

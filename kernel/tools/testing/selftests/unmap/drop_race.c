@@ -267,6 +267,8 @@ static bool start(struct changer *c, const struct scene *scene, int number)
 /* Drop tables, now and then in reclaim of the group, which takes pages, too. */
 static void drop_for_a_while(void)
 {
+	/* No line in the kernel log each time: a console is slow. */
+	write_text("/proc/sys/vm/drop_caches", "4");
 	race_begins();
 	for (long i = 0; race_goes_on(RACE_CHANGES); i++) {
 		if (i % 4)

@@ -36,7 +36,7 @@ bool crowd_make(struct crowd *crowd);
 /* Start the threads, and wait until they hold the lock by turns; stop them. */
 bool busy_go(void);
 void busy_end(void);
-/* Wait until they have had the lock so often again. */
+/* Wait until each of them has had the lock so often again. */
 bool busy_goes_on(long rounds);
 /* A child's job; other processes empty the tables between its two steps. */
 void crowd_job(struct child *child, void *arg);

@@ -17,17 +17,18 @@ static struct {
 	pthread_t threads[2];
 	char *mem;
 	bool stop;
-	long rounds;	/* how often the threads had the lock */
+	long rounds[2];	/* how often either thread had the lock */
 } busy;
 
 static void *keep_lock(void *arg)
 {
+	long *rounds = arg;
 	int prot = PROT_READ;
 
 	while (!READ_ONCE(busy.stop)) {
 		mprotect(busy.mem, BUSY_LEN, prot);
 		prot ^= PROT_WRITE;
-		__atomic_fetch_add(&busy.rounds, 1, __ATOMIC_RELAXED);
+		WRITE_ONCE(*rounds, *rounds + 1);
 	}
 	return NULL;
 }
@@ -37,7 +38,8 @@ static bool busy_begin(void)
 	CHECK(!prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
 	busy.mem = map_tables(BUSY_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	busy.stop = false;
-	busy.rounds = 0;
+	busy.rounds[0] = 0;
+	busy.rounds[1] = 0;
 	CHECK(busy.mem != MAP_FAILED);
 	/* Reading maps the zero page, which takes no memory. */
 	for (size_t at = 0; at < BUSY_LEN; at += PAGE)
@@ -47,16 +49,18 @@ static bool busy_begin(void)
 
 bool busy_goes_on(long rounds)
 {
-	rounds += READ_ONCE(busy.rounds);
-	AWAIT(READ_ONCE(busy.rounds) >= rounds);
+	long first = rounds + READ_ONCE(busy.rounds[0]);
+	long second = rounds + READ_ONCE(busy.rounds[1]);
+
+	AWAIT(READ_ONCE(busy.rounds[0]) >= first && READ_ONCE(busy.rounds[1]) >= second);
 	return true;
 }
 
 bool busy_go(void)
 {
 	for (int i = 0; i < 2; i++)
-		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, NULL));
-	return busy_goes_on(2);
+		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, &busy.rounds[i]));
+	return busy_goes_on(1);
 }
 
 void busy_end(void)

@@ -377,8 +377,12 @@ static bool rolled_back(struct scene *scene)
 	CHECK(make_place(&place, MOVED_TABLES * PMD));
 	from = place.mem + PMD - EDGE * PAGE;
 	fill_moved(from);
-	/* The table must still be gone when pages move back. */
-	CHECK(start_refilling(&refiller, &place, 50 * PAUSE));
+	/*
+	 * A hole must end, and the table still be gone, when pages move back: without a window,
+	 * and refilled not at once.
+	 */
+	table_window(0);
+	CHECK(start_refilling(&refiller, &place, 10 * PAUSE));
 	CHECK(start_punching(&place));
 	for (int i = 0; i < ROUNDS; i++) {
 		holes = holes_so_far(&place);

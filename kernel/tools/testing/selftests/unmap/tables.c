@@ -1043,7 +1043,7 @@ RACE(collapses_shmem,
 /* While tables are collapsed, few of them become empty. */
 RACE(shifts,
 	.area = AREA_SHMEM,
-	.tables = FREED / 10,
+	.tables = FREED / 40,
 	.own = COME_AND_GO,
 	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_SHIFT) })
 
