@@ -2,10 +2,14 @@
 """What is read from a search of the model, and what counts as a failure."""
 
 import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from swathe.base import verdicts
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.verdicts import Verdict
 from swathe.check import spin
@@ -130,3 +134,129 @@ def test_without_spin_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentLacks, match="spin is not installed"):
         spin.make("", tmp_path)
+
+
+# The record
+
+
+PASSING = [
+    *(spin.SearchOutcome(states=10) for _ in spin.PAIRS),
+    *(spin.SearchOutcome(1, 1, said=rule.sign) for rule in spin.RULES),
+]
+STATES = 10 * len(spin.PAIRS) + len(spin.RULES)
+
+
+@pytest.fixture
+def searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: Callable[[str, str], Path]
+) -> list[str]:
+    """A copy of the model whose searches pass; the checksums of what was searched."""
+    done: list[str] = []
+
+    def search() -> list[spin.SearchOutcome]:
+        done.append(spin.digest())
+        return PASSING
+
+    fake("spin", "echo 'Spin Version 6.5.2 -- 6 December 2019'")
+    (tmp_path / "tables.pml").write_bytes(spin.MODEL.read_bytes())
+    monkeypatch.setattr(spin, "ROOT", tmp_path)
+    monkeypatch.setattr(spin, "MODEL", tmp_path / "tables.pml")
+    monkeypatch.setattr(spin, "CHECKED", tmp_path / "checked")
+    monkeypatch.setattr(spin, "search", search)
+    return done
+
+
+def only(tests: list[verdicts.Test]) -> verdicts.Test:
+    (single,) = tests
+    return single
+
+
+def test_the_same_model_is_not_searched_again(searched: list[str]) -> None:
+    assert len(spin.run_unless_recorded()) == len(PASSING) + 1
+    assert not spin.CHECKED.exists()
+    assert len(spin.run()) == len(PASSING) + 1
+    text = spin.CHECKED.read_text()
+    assert f"sha256 {searched[0]}\nspin Version 6.5.2" in text and f"states {STATES}\n" in text
+    assert len(searched) == 2
+    found = only(spin.run_unless_recorded())
+    assert found.name.startswith(
+        f"model: unchanged since it was checked (sha256 {searched[0][:12]}"
+    )
+    assert found.verdict is Verdict.PASSED
+    assert len(searched) == 2
+    assert len(spin.run()) == len(PASSING) + 1
+
+
+def change_model(_: pytest.MonkeyPatch) -> None:
+    with spin.MODEL.open("a") as file:
+        file.write("/* changed */\n")
+
+
+def change_rule(change: pytest.MonkeyPatch) -> None:
+    first, *others = spin.RULES
+    change.setattr(spin, "RULES", (replace(first, sign="another error"), *others))
+
+
+def leave_a_rule_out(change: pytest.MonkeyPatch) -> None:
+    change.setattr(spin, "RULES", spin.RULES[1:])
+
+
+def leave_a_pair_out(change: pytest.MonkeyPatch) -> None:
+    change.setattr(spin, "PAIRS", spin.PAIRS[1:])
+
+
+def change_depth(change: pytest.MonkeyPatch) -> None:
+    change.setattr(spin, "DEPTH", 100)
+
+
+def change_memory(change: pytest.MonkeyPatch) -> None:
+    change.setattr(spin, "MEGABYTES", 100)
+
+
+def change_order(change: pytest.MonkeyPatch) -> None:
+    change.setattr(spin, "ACTORS", spin.ACTORS[::-1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [change_model, change_rule, leave_a_rule_out, leave_a_pair_out, change_depth, change_memory,
+     change_order],
+)  # fmt: skip
+def test_a_changed_model_or_search_is_searched_again(
+    searched: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[pytest.MonkeyPatch], None],
+) -> None:
+    spin.run()
+    change(monkeypatch)
+    monkeypatch.setattr(spin, "judged", lambda _: [verdicts.Test("searched", Verdict.FAILED)])
+    assert only(spin.run_unless_recorded()).name == "searched"
+    assert len(searched) == 2 and len(set(searched)) == 2
+
+
+def test_a_complaint_is_not_recorded(searched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = [*PASSING[:-1], spin.SearchOutcome(incomplete="it did not end")]
+    monkeypatch.setattr(spin, "search", lambda: cut)
+    assert [test.verdict for test in spin.run()].count(Verdict.FAILED) == 1
+    assert not spin.CHECKED.exists()
+
+
+def test_what_is_searched_is_what_the_checksum_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair with all rules, and every rule."""
+    made: list[str] = []
+    explored: list[tuple[Path, tuple[str, str]]] = []
+
+    def make(macro: str, _: Path) -> Path:
+        made.append(macro)
+        return Path(macro)
+
+    def explore(program: Path, pair: tuple[str, str]) -> spin.SearchOutcome:
+        explored.append((program, pair))
+        return spin.SearchOutcome()
+
+    monkeypatch.setattr(spin, "make", make)
+    monkeypatch.setattr(spin, "explore", explore)
+    assert len(spin.search()) == len(spin.PAIRS) + len(spin.RULES)
+    wanted = [(Path(macro), pair) for macro, pair, _ in spin.searches()]
+    assert sorted(explored) == sorted(wanted)
+    assert sorted(made) == sorted({macro for macro, _, _ in spin.searches()})
