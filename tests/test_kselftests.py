@@ -15,12 +15,13 @@ from swathe.base import reading, results, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
 from swathe.cli import test
-from swathe.guest import foreign, initramfs, sections, vm
+from swathe.guest import environment, foreign, initramfs, sections, vm
+from swathe.guest.clock import Clock
 from swathe.guest.environment import Environment
 from swathe.guest.session import Transcript
 from swathe.kernel import build
 from swathe.kernel.arch import ARCHES, ARM64, X86_64
-from swathe.kselftests import builds, cases, guests, judge, listing
+from swathe.kselftests import builds, cases, guests, judge, listing, stock
 from swathe.kselftests.cases import Case, ProgramRun
 from swathe.kselftests.judge import Comparison
 from swathe.kselftests.listing import Catalogue, Entry, Known
@@ -256,7 +257,7 @@ def test_a_lost_guest_names_its_program(capsys: pytest.CaptureFixture[str]) -> N
     oops = VmLost("the VM was lost: oops")
     lost = Transcript("@ kselftests 1 mm/b\nok 1 a\n", "", oops)
     failed = verdicts.Test("kselftests mm/a", Verdict.FAILED, "why")
-    error = guests.which(oops, heard("0", 0), lost, [failed])
+    error = guests.which(oops, {"off": heard("0", 0), "on": lost}, [failed])
     assert str(error) == "the VM was lost: oops (swathe on, in mm/b)"
     assert error.status == 4
     assert "failed before the end: kselftests mm/a (why)" in capsys.readouterr().out
@@ -280,6 +281,7 @@ def test_both_guests_differ_in_one_parameter(monkeypatch: pytest.MonkeyPatch) ->
     assert off.boot.split() == [*steady, "unmap=n", "numa=fake=2", "more=1"]
     assert on.boot.split() == [*steady, "unmap=y", "numa=fake=2", "more=1"]
     assert replace(off, boot="") == replace(on, boot="")
+    assert on.wanted_clock is Clock.COUNTED
     assert off.timeout > 2 * LIMIT
 
 
@@ -304,6 +306,43 @@ def test_a_lost_guest_ends_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     assert on.lost is not None and on.sections[0].lines == ("kselftests-on",)
 
 
+WHERE = Environment("6.12.1", "hash", "qemu", "gcc", 3, "4G", "swathe test", "date", "commit")
+UNSTEADY = (Known("mm/a", "unsteady", "why", unsteady=True), Known("mm/a", "end", "why", True))
+
+
+class Recorder:
+    """Guests that say what they are told to say, and are counted."""
+
+    def __init__(self) -> None:
+        usual = {"mm/a": "ok 1 unsteady", "mm/b": "ok 1 b\nok 2 c 5"}
+        self.texts = {"off": dict(usual), "on": dict(usual)}
+        self.mask = "0x0001"
+        self.seen: list[tuple[str, int]] = []
+
+    def say(self, name: str, program: str, text: str) -> None:
+        self.texts[name][program] = text
+
+    def boot(
+        self, request: guests.KselftestRequest, _: object, __: object, name: str, ___: object
+    ) -> Transcript:
+        self.seen.append((name, len(request.entries)))
+        switch = f"@ switch\n{self.mask if name == 'on' else '0x0000'}\n? 0\n"
+        runs = 5 if name == "on" else 0
+        ran = [
+            f"@ kselftests {number} {entry.program}\n{self.texts[name][entry.program]}\n? 0\n"
+            for number, entry in enumerate(request.entries)
+        ]
+        return said("".join([switch, *ran, switch, f"@ stat\nevict_runs {runs}\n? 0\n"]))
+
+    def booted(self) -> dict[str, list[int]]:
+        """The guests since the last call: how many entries each ran."""
+        found: dict[str, list[int]] = {}
+        for name, entries in self.seen:
+            found.setdefault(name, []).append(entries)
+        self.seen = []
+        return found
+
+
 def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
     """A line of the guest's script, here: the paths it touches are below tmp_path."""
     body = guests.FUNCTIONS.replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
@@ -311,7 +350,7 @@ def run_in_shell(entry: Entry, tmp_path: Path) -> sections.Section:
     for name in ("transparent_hugepage", "ksm"):
         body = body.replace(f"/sys/kernel/mm/{name}", f"{tmp_path}/vm")
     (tmp_path / "vm").mkdir()
-    line = guests.line(7, entry).replace(" /mnt/mm ", f" {tmp_path}/mm ")
+    line = guests.line(7, entry, 3).replace(" /mnt/mm ", f" {tmp_path}/mm ")
     done = subprocess.run(
         ["busybox", "sh", "-c", sections.script([body, line])],
         capture_output=True, text=True, check=False,
@@ -352,6 +391,14 @@ def test_a_guest_has_what_the_c_library_loads_later(
     found = guests.libraries([Path("/program")])
     assert found[str(tmp_path / guests.UNWINDER)] == tmp_path / guests.UNWINDER
     assert found[str(guests.STDBUF)].is_file()
+
+
+def test_who_polls_has_the_last_processor() -> None:
+    """Elsewhere it would leave the processors after its own no turn."""
+    assert guests.line(0, Entry("mm/a", 60, polls=True), 3).endswith(" /mnt/mm taskset 4 ./a")
+    assert guests.line(0, Entry("mm/a", 60), 3).endswith(" /mnt/mm ./a")
+    polling = {entry.program for entry in listing.load().entries if entry.polls}
+    assert polling == {"mm/ksm_tests", "mm/ksm_functional_tests"}
 
 
 def test_guests_have_processors_for_threads() -> None:
@@ -436,6 +483,146 @@ def test_a_difference_must_show_twice(
     assert [pair.name for pair in found] == [pair.name for pair in first]
     assert verdicts.count(judge.judge(found[0], catalogue)).failed == failed
     assert judge.row(found[0], catalogue)[3] == word
+
+
+# The record of stock
+
+
+@pytest.fixture
+def recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: build.BuiltKernel
+) -> Recorder:
+    """A kernel that is not booted: both programs say what the test wants."""
+    monkeypatch.setattr(stock, "HOME", tmp_path)
+    monkeypatch.setattr(results, "HERE", tmp_path / "build")
+    monkeypatch.setattr(results, "KEPT", tmp_path / "docs")
+    monkeypatch.setattr(build, "build", lambda _: kernel)
+    monkeypatch.setattr(listing, "load", lambda: Catalogue(ENTRIES, UNSTEADY))
+    monkeypatch.setattr(guests, "build_programs", lambda *_: dict.fromkeys(["mm/a", "mm/b"]))
+    monkeypatch.setattr(guests, "job", lambda *_, **__: initramfs.Job([]))
+    monkeypatch.setattr(environment, "look", lambda *_: WHERE)
+    found = Recorder()
+    monkeypatch.setattr(guests, "boot", found.boot)
+    return found
+
+
+def recorded_by(recorded: Recorder) -> Path:
+    """Record what both programs say with swathe off."""
+    guests.run(replace(REQUEST, keep=True))
+    assert recorded.booted() == {"off": [2], "on": [2]}
+    (file,) = stock.HOME.glob("stock-*.toml")
+    assert file.name == "stock-6.12-bench-x86_64.toml"
+    return file
+
+
+def test_a_run_as_recorded_needs_no_guest_with_swathe_off(recorded: Recorder) -> None:
+    recorded_by(recorded)
+    assert verdicts.count(guests.run(REQUEST)) == verdicts.Count(3, 0, 0)
+    assert recorded.booted() == {"on": [2]}
+
+
+def test_without_a_record_both_run(recorded: Recorder) -> None:
+    assert verdicts.count(guests.run(REQUEST)) == verdicts.Count(4, 0, 0)
+    assert recorded.booted() == {"off": [2], "on": [2]}
+    assert not list(stock.HOME.glob("stock-*.toml"))
+
+
+def test_what_differs_from_the_record_runs_side_by_side(
+    recorded: Recorder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only a difference between the two counts; that the record is old is told."""
+    file = recorded_by(recorded)
+    before = file.read_text()
+    recorded.say("off", "mm/b", "ok 1 b\nok 2 d 5")
+    recorded.say("on", "mm/b", "ok 1 b\nok 2 d 6")
+    found = guests.run(REQUEST)
+    assert verdicts.count(found).failed == 0
+    assert recorded.booted() == {"off": [1], "on": [2, 1]}
+    said = "the record of stock lacks what mm/b -x 1 said now: renew it by ./swathe test kselftests"
+    assert said in capsys.readouterr().out
+    assert file.read_text() == before
+
+
+def test_what_fails_with_swathe_on_is_a_failure(recorded: Recorder) -> None:
+    recorded_by(recorded)
+    recorded.say("on", "mm/b", "ok 1 b\nnot ok 2 c 7")
+    found = guests.run(REQUEST)
+    assert [test.name for test in found if test.verdict is Verdict.FAILED] == [
+        "kselftests mm/b -x 1"
+    ]
+    # The difference was seen twice.
+    assert recorded.booted() == {"off": [1, 1], "on": [2, 1, 1]}
+
+
+def test_what_fails_in_stock_without_a_reason_is_not_recorded(recorded: Recorder) -> None:
+    recorded.say("off", "mm/b", "ok 1 b\nnot ok 2 c 7")
+    recorded.say("on", "mm/b", "ok 1 b\nnot ok 2 c 7")
+    guests.run(replace(REQUEST, keep=True))
+    assert not list(stock.HOME.glob("stock-*.toml"))
+
+
+def test_unsteady_cases_are_not_held_against_the_record(recorded: Recorder) -> None:
+    recorded_by(recorded)
+    recorded.booted()
+    recorded.say("on", "mm/a", "not ok 1 unsteady")
+    assert verdicts.count(guests.run(REQUEST)).failed == 0
+    assert recorded.booted() == {"on": [2]}
+
+
+def test_a_guest_that_was_not_on_has_compared_nothing(recorded: Recorder) -> None:
+    recorded_by(recorded)
+    recorded.mask = "0x0000"
+    failed = [test.name for test in guests.run(REQUEST) if test.verdict is Verdict.FAILED]
+    assert failed == ["kselftests: swathe was on"]
+
+
+def test_another_kernel_has_no_record(recorded: Recorder, kernel: build.BuiltKernel) -> None:
+    recorded_by(recorded)
+    request = REQUEST.kernel
+    assert len(stock.load(request, kernel).tests) == 2
+    assert not stock.load(request, replace(kernel, version="6.12.2")).tests
+    assert not stock.load(replace(request, variant="light"), kernel).tests
+    assert not stock.load(replace(request, source=Path("linux")), kernel).tests
+    (kernel.out / ".config").write_text('CONFIG_CC_VERSION_TEXT="other"\nCONFIG_UNMAP=y\n')
+    assert len(stock.load(request, kernel).tests) == 2
+    (kernel.out / ".config").write_text("CONFIG_KSM=y\n")
+    assert not stock.load(request, kernel).tests
+
+
+def test_a_changed_entry_is_not_in_the_record(
+    recorded: Recorder, kernel: build.BuiltKernel
+) -> None:
+    recorded_by(recorded)
+    known = stock.load(REQUEST.kernel, kernel)
+    assert known.run_of(ENTRIES[0]) and known.run_of(ENTRIES[1])
+    assert not known.run_of(changed(ENTRIES[0], prepare="echo 1"))
+    assert not known.run_of(changed(ENTRIES[1], args=("-x", "2")))
+    other = (changed(ENTRIES[0], prepare="echo 1"), ENTRIES[1])
+    guests.run(replace(REQUEST, entries=other))
+    assert recorded.booted() == {"on": [2, 1], "off": [1]}
+
+
+def test_a_single_program_renews_its_part_of_the_record(
+    recorded: Recorder, kernel: build.BuiltKernel
+) -> None:
+    file = recorded_by(recorded)
+    recorded.say("off", "mm/b", 'ok 1 "quoted" \\ \x1b[0m é')
+    recorded.say("on", "mm/b", 'ok 1 "quoted" \\ \x1b[0m é')
+    guests.run(replace(REQUEST, entries=ENTRIES[1:], keep=True, whole=False))
+    known = stock.load(REQUEST.kernel, kernel)
+    assert [test.name for test in known.tests] == ["mm/a", "mm/b -x 1"]
+    assert known.tests[1].cases[0].name == '"quoted" \\ \x1b[Nm é'
+    assert file.read_text() == stock.written(known)
+
+
+def test_recorded_tests_are_in_the_catalogue() -> None:
+    names = {entry.name for entry in listing.load().entries}
+    for file in stock.HOME.glob("stock-*.toml"):
+        read = reading.convert(
+            reading.toml(file.read_text(), file.name), stock.StockRecord, file.name
+        )
+        assert {test.name for test in read.tests} <= names
+        assert file.read_text() == stock.written(read)
 
 
 # Results

@@ -27,6 +27,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     prepare: str = ":"
     include: str = ""
     max: str = ""
+    polls: bool = False
 
     @property
     def name(self) -> str:
