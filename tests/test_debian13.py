@@ -3,13 +3,16 @@
 
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import until
 
 from swathe.base import process, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.paths import BUILD
 from swathe.base.verdicts import Verdict
 from swathe.check import debian13
 from swathe.cli import test_parts
@@ -144,6 +147,70 @@ def test_packages_that_cannot_be_installed(home: Path, monkeypatch: pytest.Monke
         DebianRoot(home).install(["zstd"])
 
 
+# In the place of unshare: debootstrap makes an empty system, and apt-get downloads a package.
+FETCHING = """\
+echo "$*" >>{log}
+case "$*" in
+*" debootstrap "*) sleep 0.3; mkdir -p "${{@: -2:1}}/etc/apt/apt.conf.d" "${{@: -2:1}}/var" ;;
+*Dir::Cache::Archives=/var/debs*)
+	sleep 0.3
+	echo new >"{home}/fetched.deb"
+	for top in {build}/tmp/debian13-packages.*/root; do
+		ls "$top/var/debs" >>{log}
+		mv "{home}/fetched.deb" "$top/var/debs/"
+	done ;;
+esac
+"""
+
+
+@pytest.fixture
+def fetching(possible: None, fake: Fake, home: Path) -> Path:
+    """What was run."""
+    fake("unshare", FETCHING.format(log=home / "ran", home=home, build=BUILD))
+    return home / "ran"
+
+
+def test_packages_are_fetched_beforehand(fetching: Path, home: Path) -> None:
+    (home / "archives").mkdir()
+    (home / "archives/old.deb").touch()
+    debian13.prefetch()
+    ran = fetching.read_text().splitlines()
+    words = next(line for line in ran if "Dir::Cache::Archives" in line).split()
+    assert {"--download-only", "qemu-system-x86", "spin", "linux-source-6.12"} <= set(words)
+    assert ran[-2:] == ["old.deb", "partial"]
+    kept = sorted(path.name for path in (home / "archives").glob("*.deb"))
+    assert kept == ["fetched.deb", "old.deb"]
+
+
+def test_a_system_is_made_once_and_after_the_download(fetching: Path, home: Path) -> None:
+    """Both at once: the part waits for what is on its way, and makes nothing again."""
+    thread = threading.Thread(target=debian13.prefetch)
+    thread.start()
+    assert until(lambda: fetching.exists() and " debootstrap " in fetching.read_text())
+    debian_root.make(home / "root")
+    assert (home / "archives/fetched.deb").is_file()
+    assert (home / "root/etc/apt/sources.list").is_file()
+    thread.join()
+    assert fetching.read_text().count(" debootstrap ") == 1
+
+
+def test_what_cannot_be_fetched_beforehand_is_told(
+    possible: None, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    debian13.prefetch()
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Debian 13 is not fetched beforehand: debootstrap could not" in said
+    assert not (home / "base").exists()
+
+
+def test_dpkg_does_not_wait_for_the_disk(home: Path, fake: Fake) -> None:
+    fake("apt-config", ":")
+    root = home / "root"
+    (root / "etc/apt/apt.conf.d").mkdir(parents=True)
+    debian_root.pass_settings(root)
+    assert (root / "etc/dpkg/dpkg.cfg.d/unsafe-io").read_text() == "force-unsafe-io\n"
+
+
 def failing(_: DebianRoot) -> None:
     raise CheckFailed("it broke")
 
@@ -154,7 +221,7 @@ def lacking(_: DebianRoot) -> None:
 
 def test_a_failed_step_is_the_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian13, "launch", lambda _: None)
-    monkeypatch.setattr(debian13, "test", failing)
+    monkeypatch.setattr(debian13, "compile_lab", failing)
     verdicts = [(test.verdict, test.detail) for test in debian13.attempts(DebianRoot(home))]
     assert verdicts == [(Verdict.PASSED, ""), (Verdict.FAILED, "it broke")]
     monkeypatch.setattr(debian13, "launch", lacking)
@@ -162,10 +229,12 @@ def test_a_failed_step_is_the_last(home: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_nested_failures_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "failed: lab: a (b)\nlab: 1 passed\nfailed: lab: a (b)\n1 passed, 1 failed, 0 skipped\n"
+    line = "failed: hooks: a (b)\n"
+    said = f"{line}hooks: 1 passed\n{line}1 passed, 1 failed, 0 skipped\n"
+    monkeypatch.setattr(DebianRoot, "must", lambda *_: "")
     monkeypatch.setattr(DebianRoot, "run", lambda *_: process.Done(1, said))
-    with pytest.raises(CheckFailed, match=r"^failed: lab: a \(b\); see .*debian13\.log$"):
-        debian13.test(DebianRoot(home))
+    with pytest.raises(CheckFailed, match=r"^failed: hooks: a \(b\); see .*debian13\.log$"):
+        debian13.test_hooks(DebianRoot(home))
 
 
 def test_files_outside_mm_are_copied_too(tmp_path: Path) -> None:

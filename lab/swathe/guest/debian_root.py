@@ -3,6 +3,10 @@
 
 A minimal one is made once, in build/debian13, and copied. All mounts are in a mount namespace of
 the command that needs them: they are gone when it ends, however it ends.
+
+prefetch() does beforehand what waits for the network. It may run beside make() and beside commands
+in a copy: it makes the minimal system under the same lock, and downloads packages in a directory of
+its own.
 """
 
 import os
@@ -12,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swathe.base import process, ui
-from swathe.base.errors import CheckFailed, EnvironmentLacks
+from swathe.base.errors import CheckFailed, EnvironmentLacks, SwatheError
 from swathe.base.paths import BUILD, locked, scratch
 from swathe.kernel import apt
 
@@ -41,11 +45,16 @@ COPIED = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt",
           "usr/local/share/ca-certificates/*.crt")  # fmt: skip
 PIP_FILES = ("/etc/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf")
 APT_FILE, PIP_FILE = Path("etc/apt/apt.conf.d/99host"), Path("etc/pip.conf")
-OF_THE_HOST = (APT_FILE, PIP_FILE, Path("etc/resolv.conf"))
+# dpkg waits for the disk after every file, so that a package survives a power cut. A copy that is
+# thrown away need not.
+DPKG_FILE, DPKG_TEXT = Path("etc/dpkg/dpkg.cfg.d/unsafe-io"), "force-unsafe-io\n"
+OF_THE_HOST = (APT_FILE, PIP_FILE, DPKG_FILE, Path("etc/resolv.conf"))
+DEBS = Path("/var/debs")
 PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "pip_index_url", "pip_extra_index_url",
              "pip_trusted_host")  # fmt: skip
+# Most of what pip installs is never imported in a copy: Python compiles the rest when it needs it.
 PLAIN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
-         "DEBIAN_FRONTEND": "noninteractive"}  # fmt: skip
+         "DEBIAN_FRONTEND": "noninteractive", "PIP_NO_COMPILE": "1"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,11 @@ class DebianRoot:
             raise CheckFailed(f"{argv[0]}: {process.last_line(done.output)}; see {LOG}")
         return done.output
 
-    def install(self, packages: Sequence[str]) -> None:
+    def install(self, packages: Sequence[str], *options: str) -> None:
         """Install Debian's packages."""
-        for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
-            done = self.run(["apt-get", *words])
+        words = ["install", "-y", "--no-install-recommends", *options, *packages]
+        for line in (["update"], words):
+            done = self.run(["apt-get", *line])
             if not done.ok:
                 raise EnvironmentLacks(
                     f"could not install packages in a Debian 13 (no network?): "
@@ -98,17 +108,59 @@ def settings() -> Iterator[str]:
 
 
 def make(target: Path) -> DebianRoot:
-    """Copy the minimal system, which is made once, and give it the host's settings."""
+    """Return a copy of the minimal system, once what is being downloaded for it is there."""
     require_possible()
-    apt.need(HOST_PACKAGES)
+    prepare()
+    with locked("debian13-packages"):
+        LOG.write_text("")
+    return copied(target)
+
+
+def prepare() -> None:
+    """Make the minimal system, unless it is there."""
     LOG.parent.mkdir(parents=True, exist_ok=True)
-    LOG.write_text("")
     with locked("debian13-base"):
+        apt.need(HOST_PACKAGES)
         if not BASE.is_dir():
             bootstrap()
+
+
+def copied(target: Path) -> DebianRoot:
+    """Copy the minimal system, and give it the host's settings."""
     process.check(["cp", "-a", str(BASE), str(target)], "copying Debian 13")
     pass_settings(target)
     return DebianRoot(target)
+
+
+def prefetch(packages: Sequence[str]) -> None:
+    """Make the minimal system, and download packages for its copies.
+
+    An error is only told: who needs the system or a package meets the same one.
+    """
+    try:
+        require_possible()
+        with locked("debian13-packages"):
+            prepare()
+            download(packages)
+    except SwatheError as error:
+        ui.remark(f"Debian 13 is not fetched beforehand: {error}")
+
+
+def download(packages: Sequence[str]) -> None:
+    """Download packages that no copy has downloaded yet, and what they depend on.
+
+    apt locks its directory of packages, which copies share: so this is another one. Packages
+    appear in the shared one when they are complete.
+    """
+    with scratch("debian13-packages") as directory:
+        machine = copied(directory / "root")
+        debs = machine.inside(DEBS)
+        (debs / "partial").mkdir(parents=True)
+        for deb in ARCHIVES.glob("*.deb"):
+            os.link(deb, debs / deb.name)
+        machine.install(packages, "--download-only", "-o", f"Dir::Cache::Archives={DEBS}")
+        for deb in debs.glob("*.deb"):
+            deb.rename(ARCHIVES / deb.name)
 
 
 def require_possible() -> None:
@@ -155,6 +207,8 @@ def pass_settings(root: Path) -> None:
     dump = process.run(["apt-config", "dump"], quiet=True).output
     lines = [f"{line}\n" for line in dump.splitlines() if line.startswith(APT_SETTINGS)]
     (root / APT_FILE).write_text("".join(lines))
+    (root / DPKG_FILE).parent.mkdir(parents=True, exist_ok=True)
+    (root / DPKG_FILE).write_text(DPKG_TEXT)
     pip = [Path(name).expanduser() for name in PIP_FILES]
     files = [path for name in COPIED for path in Path("/").glob(name)]
     pairs = [(path, root / path.relative_to("/")) for path in files]
