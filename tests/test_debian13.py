@@ -2,6 +2,7 @@
 """The part debian13: when it is skipped, what it passes on, and that it leaves no mounts."""
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -235,6 +236,12 @@ def test_the_nested_failures_are_told(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(DebianRoot, "run", lambda *_: process.Done(1, said))
     with pytest.raises(CheckFailed, match=r"^failed: hooks: a \(b\); see .*debian13\.log$"):
         debian13.test_hooks(DebianRoot(home))
+
+
+def test_hooked_files_of_mm_are_compiled() -> None:
+    found = debian13.objects(hooks.fitting(hooks.load(), version.Version(6, 12, 117)))
+    assert {"mm/rmap.o", "mm/memory.o", "mm/vmscan.o"} <= set(found)
+    assert all(re.fullmatch(r"mm/[\w-]+\.o", path) for path in found)
 
 
 def test_files_outside_mm_are_copied_too(tmp_path: Path) -> None:
