@@ -2,7 +2,6 @@
 """What is read from a search of the model, and what counts as a failure."""
 
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -3,6 +3,7 @@
 
 import hashlib
 import re
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from pathlib import Path
 
 from swathe.base import parallel, process, processors, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
-from swathe.base.paths import BUILD, locked, write_atomically
+from swathe.base.paths import BUILD, locked, scratch, write_atomically
 from swathe.kernel import apt, config, source, tree
 from swathe.kernel.arch import ARCHES, X86_64, Arch
 
 OBJECT = re.compile(r"^  (CC|AS|AR|LD|HOSTCC|HOSTLD|VDSO\w*|GEN) ")
 FIRST_ESTIMATE = 1150
+HEADERS = BUILD / "headers"
 PROBLEM = re.compile(
     r"(\berror\b|Error \d|undefined reference|No rule to make|\*\*\*)", re.IGNORECASE
 )
@@ -207,10 +209,18 @@ def build_failure(log: Path) -> CheckFailed | EnvironmentLacks:
 
 
 def user_headers(built: BuiltKernel) -> Path:
-    """Return the directory of the user-space headers of the kernel under test."""
-    include = built.out / "usr" / "include"
-    with locked(built.out.name):
-        if not (include / "linux" / "version.h").is_file():
+    """Return the directory of the user-space headers of the kernel under test.
+
+    They are the same in every configuration: programs are compiled once for all of them.
+    """
+    kept = HEADERS / f"{built.tree.name}-{built.target.name}"
+    with locked(f"headers-{kept.name}"):
+        if not kept.is_dir():
             make = make_command(built.tree, built.out, built.target)
-            process.check([*make, "headers"], "make headers")
-    return include
+            with locked(built.out.name):
+                process.check([*make, "headers"], "make headers")
+            with scratch("headers") as stage:
+                shutil.copytree(built.out / "usr" / "include", stage / "include")
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                (stage / "include").rename(kept)
+    return kept

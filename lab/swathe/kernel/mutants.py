@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import Struct
 
-from swathe.base import reading
+from swathe.base import parallel, reading
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import MUTANTS, scratch, write_atomically
 from swathe.kernel import hooks
@@ -130,18 +130,19 @@ def header(mutants: Sequence[Mutant]) -> bytes:
 def mutate(overlay: dict[str, bytes], cache: Path) -> dict[str, bytes]:
     """Return the overlay with all mutants in it; unmap.mutants= switches them on."""
     mutants = load()
-    changed = dict(overlay)
-    fired: set[tuple[str, str]] = set()
-    for name in sorted({file for mutant in mutants for file in mutant.files}):
+
+    def change(name: str) -> Mutated:
         path = str(HOME / name)
         if path not in overlay:
             raise CheckFailed(f"mutants/series names {name}, but mm/unmap has no such file")
         having = [mutant for mutant in mutants if name in mutant.files]
-        file = mutated(name, overlay[path], having, cache)
-        changed[path] = file.text.encode()
-        fired.update(file.fired)
-    require_all(mutants, fired)
-    return changed | run_time(mutants, changed)
+        return mutated(name, overlay[path], having, cache)
+
+    names = sorted({file for mutant in mutants for file in mutant.files})
+    files = dict(zip(names, parallel.each(change, names), strict=True))
+    require_all(mutants, {rule for file in files.values() for rule in file.fired})
+    changed = {str(HOME / name): file.text.encode() for name, file in files.items()}
+    return overlay | changed | run_time(mutants, overlay | changed)
 
 
 def run_time(mutants: Sequence[Mutant], overlay: dict[str, bytes]) -> dict[str, bytes]:
