@@ -25,7 +25,7 @@ DATA = Path(__file__).parent / "data"
 
 def until(happened: Callable[[], bool]) -> bool:
     """Wait for what cannot be undone; a stall of the machine does not use up the polls."""
-    for _ in range(3000):
+    for _ in range(60_000):
         if happened():
             return True
         time.sleep(0.01)

@@ -26,12 +26,13 @@ FOUND = [
 @pytest.fixture(autouse=True)
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(skips, "FILE", tmp_path / "skips.toml")
+    monkeypatch.setattr(skips, "LAST", tmp_path / "last" / "skips.toml")
     skips.judge(FOUND, replace(REQUEST, keep=True), "6.12.117")
     return tmp_path / "skips.toml"
 
 
 def test_what_was_recorded_is_expected(file: Path) -> None:
-    assert skips.load() == {NAME: {"kept": {'of "6.12"': 2}, "kunit": {"no PUDs": 1}}}
+    assert skips.load(skips.FILE) == {NAME: {"kept": {'of "6.12"': 2}, "kunit": {"no PUDs": 1}}}
     assert skips.judge(FOUND, REQUEST, "6.12.118") == []
 
 
@@ -52,6 +53,12 @@ def test_another_kernel_is_not_judged(capsys: pytest.CaptureFixture[str]) -> Non
     assert "6.12 x86_64 debug light: none is judged" in capsys.readouterr().err
 
 
+def test_what_was_found_last_is_kept_too(file: Path) -> None:
+    skips.judge(FOUND[1:], REQUEST, "6.12.117")
+    assert skips.load(skips.LAST)[NAME]["kept"] == {'of "6.12"': 1}
+    assert skips.load(skips.FILE)[NAME]["kept"] == {'of "6.12"': 2}
+
+
 def test_programs_that_did_not_run_stay_recorded(file: Path) -> None:
     skips.judge(FOUND[3:4], replace(REQUEST, keep=True), "6.12.117")
-    assert skips.load()[NAME]["kept"] == {'of "6.12"': 2}
+    assert skips.load(skips.FILE)[NAME]["kept"] == {'of "6.12"': 2}

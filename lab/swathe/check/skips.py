@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from swathe.base import reading, ui
-from swathe.base.paths import write_atomically
+from swathe.base.paths import BUILD, locked, write_atomically
 from swathe.base.verdicts import Test, Verdict
 from swathe.check.selftests import SelftestRequest
 from swathe.kernel.version import Version
 
 FILE = Path(__file__).with_name("skips.toml")
+# What was found last, whether expected or not.
+LAST = BUILD / "test" / FILE.name
 HEAD = """\
 # SPDX-License-Identifier: GPL-2.0-only
 # How many tests of each program skip themselves, by kernel and by the reason that they print.
@@ -26,9 +28,9 @@ HEAD = """\
 Skips = dict[str, dict[str, dict[str, int]]]
 
 
-def load() -> Skips:
-    text = FILE.read_text() if FILE.is_file() else ""
-    return reading.convert(reading.toml(text, FILE.name), Skips, FILE.name)
+def load(file: Path) -> Skips:
+    text = file.read_text() if file.is_file() else ""
+    return reading.convert(reading.toml(text, file.name), Skips, file.name)
 
 
 def kernel_of(request: SelftestRequest, version: str) -> str:
@@ -56,9 +58,10 @@ def count(tests: Iterable[Test]) -> dict[str, Counter[str]]:
 
 def judge(tests: Sequence[Test], request: SelftestRequest, version: str) -> list[Test]:
     """Return a failed test for each program that skipped other tests than the file says."""
-    name, expected, found = kernel_of(request, version), load(), count(tests)
+    name, expected, found = kernel_of(request, version), load(FILE), count(tests)
+    record(LAST, name, found)
     if request.keep:
-        record(name, found)
+        record(FILE, name, found)
         return []
     if name not in expected:
         ui.note(f"{FILE.name} does not know which tests are skipped in {name}: none is judged")
@@ -78,12 +81,12 @@ def compare(found: Counter[str], expected: Counter[str]) -> str:
     )
 
 
-def record(name: str, found: dict[str, Counter[str]]) -> None:
-    """Write what was found to the file; programs that did not run stay as they were."""
-    every = load()
-    every[name] = {**every.get(name, {}), **{key: dict(value) for key, value in found.items()}}
-    write_atomically(FILE, text_of(every).encode())
-    ui.note(f"recorded: {FILE}")
+def record(file: Path, name: str, found: dict[str, Counter[str]]) -> None:
+    """Write what was found to a file; programs that did not run stay as they were."""
+    with locked(file.name):
+        every = load(file)
+        every[name] = {**every.get(name, {}), **{key: dict(value) for key, value in found.items()}}
+        write_atomically(file, text_of(every).encode())
 
 
 def text_of(skips: Skips) -> str:
