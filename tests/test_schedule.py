@@ -133,11 +133,11 @@ def test_lines_of_parts_that_run_side_by_side_are_told_apart(
     assert "a| from a task" in said
 
 
-def test_processors_go_to_builds_first_and_then_in_order() -> None:
+def test_processors_go_to_builds_then_to_the_first_part() -> None:
     shared, order = Processors(1), list[str]()
 
-    def work(name: str, urgent: bool) -> None:
-        account = Account(name)
+    def work(name: str, rank: int, urgent: bool) -> None:
+        account = Account(name, rank)
         shared.take(account, urgent)
         order.append(name)
         shared.give_back(account)
@@ -145,15 +145,16 @@ def test_processors_go_to_builds_first_and_then_in_order() -> None:
     holder = Account("holder")
     shared.take(holder, urgent=False)
     threads = []
-    for number, (name, urgent) in enumerate((("a", False), ("b", False), ("build", True)), 1):
-        threads.append(threading.Thread(target=work, args=[name, urgent]))
+    wanted = (("b", 1, False), ("c", 1, False), ("a", 0, False), ("build", 2, True))
+    for number, (name, rank, urgent) in enumerate(wanted, 1):
+        threads.append(threading.Thread(target=work, args=[name, rank, urgent]))
         threads[-1].start()
         while len(shared.waiting) < number:
             time.sleep(0.001)
     shared.give_back(holder)
     for thread in threads:
         thread.join(60)
-    assert order == ["build", "a", "b"]
+    assert order == ["build", "a", "b", "c"]
 
 
 def test_a_part_waits_only_while_it_has_no_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,13 @@ def seconds() -> float:
 
 @dataclass
 class Account:
-    """The seconds in which a part wanted a processor, and had none."""
+    """The seconds in which a part wanted a processor, and had none.
+
+    Of several parts that want one, that with the lowest rank gets it.
+    """
 
     name: str
+    rank: int = 0
     wanting: int = 0
     having: int = 0
     since: float = 0.0
@@ -43,16 +47,16 @@ class Account:
 
 @dataclass
 class Processors:
-    """So many processors, and who waits for one: urgent ones first, then the first to come."""
+    """So many processors, and who waits for one: urgent ones first, then by rank, in order."""
 
     free: int
     changed: threading.Condition = field(default_factory=threading.Condition)
-    waiting: list[tuple[bool, int]] = field(default_factory=list)
+    waiting: list[tuple[bool, int, int]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def take(self, account: Account, urgent: bool) -> None:
         with self.changed:
-            place = (not urgent, next(self.numbers))
+            place = (not urgent, account.rank, next(self.numbers))
             heapq.heappush(self.waiting, place)
             account.change(wanting=1, having=0)
             while not self.free or self.waiting[0] != place:

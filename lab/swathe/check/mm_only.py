@@ -20,7 +20,7 @@ def run(part: str, request: KernelRequest) -> list[Test]:
     make = build.make_command(prepared.path, out, request.target)
     log = BUILD / "log" / f"build-{out.name}.log"
     ui.note(f"compiling {TARGET} of Linux {found.version} ({request.arch})")
-    with locked(out.name), processors.one(urgent=True):
+    with locked(out.name), processors.one():
         config.configure(make, prepared.path, out, request.config_flavor)
         status = process.stream([*make, "W=1", TARGET], log, lambda _: None, build.REPRODUCIBLE)
     fitting = hooks.fitting(hooks.load(), found.version)

@@ -2,7 +2,8 @@
 """Run the parts of the tests side by side: each says once what it needs.
 
 Downloads begin at once, in the order of the parts; kernels are built one after another; a part
-runs when its kernels are there. A part that cannot be done has failed, and the others go on.
+runs when its kernels are there. Earlier parts get processors first: the longest belong there. A
+part that cannot be done has failed, and the others go on.
 """
 
 import threading
@@ -110,11 +111,14 @@ def side_by_side(parts: Sequence[TestPart]) -> list[PartResult]:
             owners.setdefault(request, part.name)
     builds, found, begin = Builds(owners), dict[str, PartResult](), time.monotonic()
 
-    def do(part: TestPart) -> None:
-        found[part.name] = attend(part, builds, begin)
+    def do(part: TestPart, rank: int) -> None:
+        found[part.name] = attend(part, Account(part.name, rank), builds, begin)
 
     threads = [
-        *(threading.Thread(target=do, args=[part], daemon=True) for part in parts),
+        *(
+            threading.Thread(target=do, args=[part, rank], daemon=True)
+            for rank, part in enumerate(parts)
+        ),
         threading.Thread(target=builds.make, daemon=True),
         threading.Thread(target=fetch_all, args=[parts], daemon=True),
     ]
@@ -137,9 +141,8 @@ def look_later() -> None:
     time.sleep(POLL)
 
 
-def attend(part: TestPart, builds: Builds, begin: float) -> PartResult:
+def attend(part: TestPart, account: Account, builds: Builds, begin: float) -> PartResult:
     """Wait for a part's kernels, run it, and print its result."""
-    account = Account(part.name)
     with processors.charged(account):
         builds.wait(part.kernels)
         started = time.monotonic()
