@@ -198,5 +198,5 @@ def check_disk(machine: vm.Machine, program: Path, told: Told, stop: threading.E
 
 def repair(disk: Path) -> str:
     """Check the file system with xfs_repair -n; return its error message."""
-    done = process.run(["xfs_repair", "-n", "-f", str(disk)], timeout=120)
+    done = process.run(["xfs_repair", "-n", "-f", str(disk)], timeout=1200)
     return "" if done.ok else f"xfs_repair -n: {process.last_line(done.output)}"

@@ -20,7 +20,7 @@ from swathe.kernel import build, compiler
 KUNIT = "/sys/kernel/debug/kunit"
 OURS = "unmap"
 # Seconds for each program, on x86-64.
-TIME_LIMIT = 900
+TIME_LIMIT = 1800
 SKIPPED = 4
 # These look for races that nobody arranges: their processors run in parallel.
 PARALLEL = frozenset({"memx", "races"})

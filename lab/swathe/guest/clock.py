@@ -43,7 +43,7 @@ def tsc_khz() -> int:
     if platform.machine() != X86_64.name or not set(CPUINFO.read_text().split()) >= STEADY_TSC:
         return 0
     try:
-        done = process.run([str(compiler.compile_program([HOST_TSC]))], quiet=True, timeout=60)
+        done = process.run([str(compiler.compile_program([HOST_TSC]))], quiet=True, timeout=600)
     except SwatheError:
         return 0
     return int(done.output) if done.ok and done.output.strip().isdigit() else 0

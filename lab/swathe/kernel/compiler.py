@@ -57,7 +57,7 @@ def compile_c(
         return program
     with partial(program) as unfinished:
         argv = [compiler, *FLAGS, *flags, "-o", str(unfinished), *map(str, sources), *libraries]
-        done = process.run(argv, timeout=120)
+        done = process.run(argv, timeout=1200)
         if not done.ok:
             errors = [line for line in done.output.splitlines() if " error: " in line]
             reason = errors[0] if errors else process.last_line(done.output)

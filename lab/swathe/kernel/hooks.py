@@ -21,7 +21,7 @@ from swathe.kernel.version import Version, in_range
 
 SERIES = HOOKS / "series"
 MACROS = HOOKS / "macros.h"
-TIME_LIMIT = 120
+TIME_LIMIT = 1200
 VERSION = re.compile(r"spatch version (\S+)")
 UNPARSED = re.compile(r"^(?:bad|BAD:!+): (.*)$", re.MULTILINE)
 ADVICE = (
