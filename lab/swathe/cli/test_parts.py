@@ -57,7 +57,7 @@ GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
 
 # These run with KASAN and lockdep in every commit: where they find something, memory is used after
 # it was freed, or a lock is taken in an odd order. (trace needs an option that lockdep selects.)
-NEEDING = ("faults", "memx", "pressure", "races", "trace")
+NEEDING = ("memx", "races", "trace")
 
 
 @dataclass(frozen=True)

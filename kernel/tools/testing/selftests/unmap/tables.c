@@ -87,7 +87,7 @@
 #define CHUNK		(64 * KIB)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define FREED		200	/* tables that each race must free */
-#define FREED_KEPT	5	/* under "pressure": only those that were left alone for a while */
+#define FREED_KEPT	2	/* under "pressure": only those that were left alone for a while */
 
 /* NULL, or what the machine lacks. */
 static const char *set_up(unsigned long kib, enum how how)

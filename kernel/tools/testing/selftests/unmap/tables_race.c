@@ -12,7 +12,7 @@
 
 #define PROCESSES	8
 #define WINDOW		500		/* microseconds */
-#define LIMIT		180		/* seconds */
+#define LIMIT		500		/* seconds */
 #define ROUNDS		100		/* of each owner */
 #define DISTURBED	10		/* of each disturber */
 #define KILLED		8		/* processes */
