@@ -26,7 +26,7 @@ from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
 from swathe.kernel import build
 
-# Seconds that the long programs take with KASAN and lockdep and with the switch on only, as CI runs
+# Seconds that the long programs take with KASAN, lockdep and the switch on only, as CI runs
 # them; without both it is about a seventh. They only affect how evenly the programs are distributed.
 LONG = {
     "drop": 600, "tables": 600, "readers": 500, "tables_thp": 400, "ahead": 350, "reference": 330,

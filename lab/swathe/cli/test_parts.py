@@ -58,6 +58,8 @@ GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
 # These run with KASAN and lockdep in every commit: where they find something, memory is used after
 # it was freed, or a lock is taken in an odd order. (trace needs an option that lockdep selects.)
 NEEDING = ("memx", "races", "trace")
+# This takes twelve minutes there; it measures what reclaim keeps, which is in the light part.
+SELDOM_CHECKED = ("reference",)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class TestRequest:
     @property
     def checked(self) -> SelftestRequest:
         """What runs with KASAN and lockdep."""
-        others = [name for name in selftests.names() if name not in NEEDING]
+        others = [name for name in selftests.names() if name not in (*NEEDING, *SELDOM_CHECKED)]
         turn = rotation.chosen(selftest_guests.longest_first(others), self.commit)
         return replace(self.guest, kunit=True, programs=tuple(sorted([*NEEDING, *turn])))
 
