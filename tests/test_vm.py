@@ -138,6 +138,8 @@ def test_a_counter_of_unknown_speed_is_no_clock(
     assert "not known" in capsys.readouterr().err
     there = replace(machine, built=replace(kernel, target=ARM64))
     assert there.clock is Clock.HOST
+    assert replace(there, wanted_clock=Clock.COUNTED).clock is Clock.HOST
+    assert replace(there, wanted_clock=Clock.EXACT).clock is Clock.EXACT
     assert "tsc" not in there.parameters
 
 

@@ -27,7 +27,7 @@ from swathe.guest.session import Transcript
 from swathe.kernel import build
 
 # Seconds that the long programs take with KASAN, lockdep and the switch on only, as CI runs
-# them; without both it is about a seventh. They only affect how evenly the programs are distributed.
+# them; without both it is about a seventh. They only affect how evenly programs are distributed.
 LONG = {
     "drop": 600, "tables": 600, "readers": 500, "tables_thp": 400, "ahead": 350, "reference": 330,
     "pressure": 300, "faults": 200, "kept": 190, "discard": 150, "freeing": 120, "swap": 100,

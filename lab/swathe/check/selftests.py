@@ -11,7 +11,7 @@ from pathlib import Path
 from swathe.base.paths import OVERLAY, SELFTESTS
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import kcsan
-from swathe.guest import kernel_log, tap, vm
+from swathe.guest import clock, kernel_log, tap, vm
 from swathe.guest.clock import Clock
 from swathe.guest.sections import Section
 from swathe.kernel import build, compiler
@@ -56,7 +56,7 @@ class SelftestRequest:
 
     def clock_of(self, program: str) -> Clock:
         wanted = Clock.HOST if program in PARALLEL or self.races else Clock.COUNTED
-        return self.clock or wanted
+        return clock.possible(self.clock or wanted, self.kernel.target)
 
     @property
     def work(self) -> tuple[str, ...]:

@@ -58,13 +58,18 @@ def say_counted() -> None:
 
 
 def possible(wanted: Clock, target: Arch) -> Clock:
-    """Return the wanted clock, or COUNTED where the guest could not read the host's.
+    """Return the wanted clock, or another one where a guest cannot have it.
+
+    Only a processor of x86-64 gives its turn away where it spins (PAUSE): where an arm64's waits
+    for another one, that may get none, and arm64's guests have the host's clock.
 
     A guest for x86-64 reads the host's time-stamp counter, and cannot find out its frequency: an
     emulated PIT is too late for that. Told none, it keeps time by ticks, of which a busy host
     loses many, and each processor waits by loops of another length.
     """
-    if wanted is Clock.HOST and target is X86_64 and not tsc_khz():
+    if target is not X86_64:
+        return Clock.HOST if wanted is Clock.COUNTED else wanted
+    if wanted is Clock.HOST and not tsc_khz():
         say_counted()
         return Clock.COUNTED
     return wanted
