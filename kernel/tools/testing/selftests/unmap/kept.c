@@ -27,7 +27,7 @@
  *
  * A task that may run for 1 or 10 ms in 100 ms (cpu.max) reclaims memory of another process for
  * KEPT_SECONDS (8).  That process measures its mmap() and munmap() meanwhile.  Giving page
- * tables back must not stall it for more than a tenth of the time:
+ * tables back must not stall it for more than a quarter of the time (docs/status.md):
  *
  * throttled.eager
  * throttled.pressure
