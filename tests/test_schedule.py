@@ -89,11 +89,12 @@ def test_a_part_begins_when_its_kernels_are_built(monkeypatch: pytest.MonkeyPatc
     assert told.index("built b") < told.index("both")
 
 
+@pytest.mark.parametrize("kind", [CheckFailed, OSError])
 def test_a_kernel_that_does_not_build_fails_its_part_alone(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def make(_: KernelRequest) -> None:
-        raise CheckFailed("it does not build")
+        raise kind("it does not build")
 
     def run() -> list[Test]:
         build.build(A)

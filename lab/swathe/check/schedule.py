@@ -21,6 +21,8 @@ from swathe.kernel import build
 from swathe.kernel.build import KernelRequest
 
 POLL = 0.2
+# A full disk is an OSError.
+EXPECTED = (SwatheError, OSError)
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,12 @@ class Builds:
             begin = time.monotonic()
             try:
                 build.build(request)
-            except SwatheError as error:
+            except EXPECTED as error:
                 ui.note(str(error))
-            with self.changed:
-                self.seconds[request] = time.monotonic() - begin
-                self.changed.notify_all()
+            finally:  # nobody must wait for a kernel that will not come
+                with self.changed:
+                    self.seconds[request] = time.monotonic() - begin
+                    self.changed.notify_all()
 
     def wait(self, requests: Sequence[KernelRequest]) -> None:
         with self.changed:
@@ -158,7 +161,7 @@ def attend(part: TestPart, account: Account, builds: Builds, begin: float) -> Pa
 def tests_of(part: TestPart) -> list[Test]:
     try:
         return part.run()
-    except SwatheError as error:
+    except EXPECTED as error:
         return [Test(part.name, Verdict.FAILED, str(error))]
 
 
@@ -167,7 +170,7 @@ def fetch_all(parts: Sequence[TestPart]) -> None:
     for function in dict.fromkeys(function for part in parts for function in part.fetch):
         try:
             function()
-        except SwatheError as error:
+        except EXPECTED as error:
             ui.note(f"not fetched beforehand: {error}")
 
 

@@ -18,8 +18,8 @@ These parts take longer and run only when named:
     guest       all system-call tests, in the same guests as kunit
     export      patches of ./swathe export, by git am and patch -p1, against ./swathe apply
     model       model checking with SPIN: how page tables are freed and dropped
-    debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, lab,
-                hooks, apply, a compile of mm/; needs root
+    debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, hooks,
+                apply, a compile of mm/unmap and hooked files; needs root
     seeded      kernels broken on purpose, by each mutant: a test must fail
     field       the programs for real machines, in guests: swathe-field must measure
                 and put the switch back, swathe-proof must find mutants
