@@ -99,6 +99,20 @@ def test_description_has_parents_first() -> None:
     assert "slink /bin/ls busybox" in text
 
 
+def test_an_archive_stays_while_others_are_made(kernel: build.BuiltKernel, tmp_path: Path) -> None:
+    """A guest waits for a processor for minutes; once its archive was gone when QEMU wanted it."""
+    tool = kernel.out / "usr" / "gen_init_cpio"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\ncat "$3"\n')
+    tool.chmod(0o755)
+    homes = [tmp_path / f"guest{n}" for n in range(40)]
+    for home in homes:
+        home.mkdir()
+    made = [initramfs.make(initramfs.Job([home.name]), kernel, home) for home in homes]
+    assert [path.parent for path in made] == homes
+    assert all("file /job" in path.read_text() for path in made)
+
+
 @pytest.mark.parametrize(("flag", "loaded"), [("-static", False), ("-pie", True)])
 def test_libraries(tmp_path: Path, flag: str, loaded: bool) -> None:
     (tmp_path / "a.c").write_text(HELLO)

@@ -90,9 +90,9 @@ def cut(
     """A cut with shell scripts for both guests and for xfs_repair."""
     given: list[str] = []
 
-    def make(job: initramfs.Job, _: build.BuiltKernel) -> Path:
+    def make(job: initramfs.Job, _: build.BuiltKernel, home: Path) -> Path:
         given.append(job.texts.get(powercuts.LIST, ""))
-        return kernel.out / "initramfs"
+        return home / "initramfs"
 
     monkeypatch.setattr(initramfs, "make", make)
 

@@ -5,10 +5,8 @@ The kernel's own gen_init_cpio makes it: that tool needs no root for device
 nodes, and makes the same archive from the same content.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from swathe.kernel.build import BuiltKernel
 DIRECTORIES = ("/bin", "/dev", "/mnt", "/proc", "/root", "/sys", "/tmp")
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/root", "TERM": "dumb"}
 BUSYBOX = Path("/bin/busybox")
-KEPT = 20
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
 
@@ -125,34 +122,19 @@ def gather(job: Job, stage: Path, target: Arch) -> dict[str, Path]:
     return found
 
 
-def make(job: Job, built: BuiltKernel) -> Path:
-    """Make a job's archive with gen_init_cpio from the kernel's build directory."""
+def make(job: Job, built: BuiltKernel, home: Path) -> Path:
+    """Make a job's archive in the guest's directory with gen_init_cpio from the kernel's build.
+
+    Each guest has its own: one that waits for a processor keeps its archive however many are made.
+    """
     tool = built.out / "usr" / "gen_init_cpio"
     if not tool.is_file():
         raise EnvironmentLacks(f"{tool} is missing: build the kernel first")
-    with scratch("initramfs") as stage:
-        files = gather(job, stage, built.target)
-        digest = hashlib.sha256()
-        for name, path in files.items():
-            digest.update(name.encode() + b"\0" + (stage / path).read_bytes())
-        archive = BUILD / "initramfs" / f"{digest.hexdigest()[:16]}.cpio"
-        if not archive.is_file():
-            (stage / "list").write_text(describe(files))
-            pack(tool, stage, archive)
-    return archive
-
-
-def pack(tool: Path, stage: Path, archive: Path) -> None:
-    """Run gen_init_cpio in stage, and delete all but the newest archives."""
-    packed = stage / "archive"
-    with packed.open("wb") as file:
+    stage, archive = home / "root", home / "initramfs.cpio"
+    stage.mkdir()
+    (stage / "list").write_text(describe(gather(job, stage, built.target)))
+    with archive.open("wb") as file:
         done = process.run([str(tool), "-t", "0", "list"], cwd=stage, quiet=True, stdout=file)
     if not done.ok:
         raise CheckFailed(f"making the initramfs failed: {process.last_line(done.output)}")
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    packed.rename(archive)
-    # Another thread or process may be deleting the same archives.
-    with suppress(FileNotFoundError):
-        old = sorted(archive.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
-        for path in old[:-KEPT]:
-            path.unlink()
+    return archive

@@ -321,11 +321,11 @@ def boot(
     on_console gets the whole console log afterwards. The log is kept in build/log; its
     name starts with the given name.
     """
-    archive = initramfs.make(job, machine.built)
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
     with scratch(f"vm-{name}") as home:
         if not machine.image_of_disk:
             make_disk(home / "disk.img", machine.disk)
+        archive = initramfs.make(job, machine.built, home)
         try:
             return attend(machine, archive, home, on_text, log, stop)
         finally:

@@ -70,8 +70,8 @@ def measure(request: BenchRequest) -> BenchResult:
         other = build.build(other_kernel(request.kernel, request.against))
         kernels.insert(0, (other, (request.against,)))
     guests = plan(request, kernels)
-    for guest in guests:  # compile and pack everything before the first guest boots
-        initramfs.make(guest_job(request, guest), guest.built)
+    for guest in guests:  # compile everything before the first guest boots
+        guest_job(request, guest)
         plugin.plugin(guest.built.target)
     found = measure_all(request, guests)
     told = [each for guest, some in zip(guests, found, strict=True) if guest.built is ours
