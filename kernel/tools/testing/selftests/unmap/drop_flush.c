@@ -4,7 +4,6 @@
  * old page through its TLB.  See drop.h.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -87,24 +86,12 @@ static bool change_by_hole(char *mem, int fd)
 	return punch(fd, READ_AT, PAGE);
 }
 
-/* Somebody may hold a page at this moment, or no huge page is free. */
-static bool collapse(char *mem)
-{
-	for (int i = 0; i < 10 * TRIES; i++) {
-		if (!madvise(mem, LEN, MADV_COLLAPSE))
-			return true;
-		CHECK(errno == EAGAIN || errno == EBUSY || errno == ENOMEM);
-		usleep(10000);
-	}
-	return false;
-}
-
 /* A huge page takes the place of the page, through another mapping; then that is changed. */
 static bool change_by_collapse(char *mem, int fd)
 {
 	char byte = 0;
 
-	CHECK(collapse(mem + LEN));
+	CHECK(make_huge_pages(mem + LEN, LEN));
 	CHECK(pwrite(fd, &byte, 1, READ_AT) == 1);
 	return true;
 }

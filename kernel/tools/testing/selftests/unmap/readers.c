@@ -191,7 +191,7 @@ static bool make_huge(struct reader *r)
 {
 	CHECK(make_whole(r));
 	fill(r->mem, PMD, SEED);
-	CHECK(!madvise(r->mem, PMD, MADV_COLLAPSE));
+	CHECK(make_huge_pages(r->mem, PMD));
 	return true;
 }
 
@@ -258,7 +258,7 @@ static bool ready_anon(struct reader *r)
 static bool ready_large(struct reader *r)
 {
 	CHECK(ready_anon(r));
-	CHECK(!madvise(r->mem, PMD, MADV_COLLAPSE));
+	CHECK(make_huge_pages(r->mem, PMD));
 	CHECK(!madvise(r->mem, PAGE, MADV_DONTNEED));
 	WRITE_ONCE(r->mem[0], 1);
 	return true;

@@ -560,7 +560,7 @@ TEST_F_TIMEOUT(thp, collapsed_shmem, TIME_LIMIT)
 		READ_ONCE(mem[at]);
 	ASSERT_TRUE(discard_in(mem, PMD, CHUNK));
 	ASSERT_TRUE(given_back(self->how, self->freed, 1));
-	ASSERT_EQ(0, madvise(mem, PMD, MADV_COLLAPSE));
+	ASSERT_TRUE(make_huge_pages(mem, PMD));
 	EXPECT_EQ(1, count_huge(mem, LEN));
 	EXPECT_EQ(0, count_wrong(mem, PMD, SEED));
 	close(fd);
@@ -577,7 +577,7 @@ TEST_F_TIMEOUT(thp, collapsed_by_other, TIME_LIMIT)
 	ASSERT_NE(MAP_FAILED, other);
 	ASSERT_EQ(0, count_wrong(other, LEN, SEED));
 	ASSERT_TRUE(purge(self->how, self->freed, other, CHUNK));
-	ASSERT_EQ(0, madvise(mem, LEN, MADV_COLLAPSE));
+	ASSERT_TRUE(make_huge_pages(mem, LEN));
 	EXPECT_EQ(NR_TABLES, count_huge(mem, LEN));
 	EXPECT_TRUE(come_back(self->how, other, LEN, NR_TABLES, NR_TABLES));
 	close(fd);

@@ -19,6 +19,7 @@
 #endif
 
 #define XFS_MAGIC	0x58465342
+#define COLLAPSES	200	/* in two seconds, if none succeeds */
 
 /* Memory. */
 
@@ -45,6 +46,19 @@ bool pad_tables(long nr)
 	for (long i = 0; i < nr; i++)
 		READ_ONCE(mem[i * PMD]);
 	return true;
+}
+
+bool make_huge_pages(char *mem, size_t len)
+{
+	for (int i = 0; i < COLLAPSES; i++) {
+		if (!madvise(mem, len, MADV_COLLAPSE))
+			return true;
+		if (errno != EAGAIN && errno != EBUSY && errno != ENOMEM)
+			break;
+		usleep(10000);
+	}
+	printf("# MADV_COLLAPSE: %m\n");
+	return false;
 }
 
 /* Never zero, and different from one page to the next. */

@@ -141,6 +141,11 @@ char *map_aligned(size_t len, int prot, int flags, int fd);
  * (drop_walk.c passes over processes with few tables.)
  */
 bool pad_tables(long nr);
+/*
+ * MADV_COLLAPSE until it succeeds, or fails for another reason than that somebody holds a page at
+ * this moment (EAGAIN, EBUSY) or that no huge page is free (ENOMEM), or has failed 200 times.
+ */
+bool make_huge_pages(char *mem, size_t len);
 void fill(char *mem, size_t len, unsigned char seed);
 /* Pages of the range that do not hold what fill() wrote. */
 long count_wrong(const char *mem, size_t len, unsigned char seed);
