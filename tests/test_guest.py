@@ -13,7 +13,7 @@ from swathe import __main__
 from swathe.base import parallel, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
-from swathe.check import golden, lab, selftest_guests, selftests
+from swathe.check import golden, lab, selftest_guests, selftests, skips
 from swathe.check.selftest_guests import Share
 from swathe.cli import arguments, test, test_parts
 from swathe.guest import initramfs, runnable, sections, session, vm
@@ -223,6 +223,36 @@ def test_suites_run_only_where_they_are_read() -> None:
 def test_programs_may_leave_out_the_switch_off() -> None:
     assert "export UNMAP_ON_ONLY=1" in selftests.guest_lines(False, ("swap",), on_only=True)
     assert not [line for line in selftests.guest_lines(False, ("swap",)) if "ON_ONLY" in line]
+
+
+def test_single_tests_of_a_program() -> None:
+    args = __main__.parser().parse_args(["test", "kept/tight", "mm/cow", "kept/many", "swap"])
+    asked = test.request_from(args).guest
+    assert asked.programs == ("kept", "swap")
+    assert [asked.command(name) for name in asked.programs] == ["kept -t tight -t many", "swap"]
+    lines = selftests.guest_lines(False, ["kept -t tight"])
+    assert any(line.startswith("report guest kept ") for line in lines)
+    assert "killall -q -9 kept || true" in lines
+    with pytest.raises(UsageError, match="there is no test 'keptt'"):
+        test.wanted_programs(["keptt/tight"])
+
+
+def test_guests_may_be_booted_several_times(
+    kernel: build.BuiltKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once 250 skipped tests instead of fifty would be a failure: only one run is judged."""
+    booted: list[Share] = []
+
+    def attend(share: Share, *_: object) -> selftest_guests.Heard:
+        booted.append(share)
+        return selftest_guests.Heard(share, (), (verdicts.Test("swap", Verdict.PASSED, ""),))
+
+    monkeypatch.setattr(build, "build", lambda _: kernel)
+    monkeypatch.setattr(selftests, "compile_tests", lambda _: {})
+    monkeypatch.setattr(selftest_guests, "attend", attend)
+    monkeypatch.setattr(skips, "judge", lambda *_: pytest.fail("judged"))
+    found = selftest_guests.run(replace(REQUEST, kunit=False, programs=("swap",), times=5))
+    assert len(booted) == len(found) == 5
 
 
 def test_programs_know_whether_times_are_exact() -> None:

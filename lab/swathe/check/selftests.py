@@ -44,6 +44,10 @@ class SelftestRequest:
     on_only: bool = False
     # Of all guests; None: the clock that each program wants.
     clock: Clock | None = None
+    # Programs and tests: such a program runs only these tests.
+    single: tuple[tuple[str, str], ...] = ()
+    # Each guest is booted so many times.
+    times: int = 1
 
     def in_kernel(self, kernel: build.KernelRequest) -> "SelftestRequest":
         """The same in another kernel; with more time where that is emulated more slowly."""
@@ -57,6 +61,11 @@ class SelftestRequest:
     def clock_of(self, program: str) -> Clock:
         wanted = Clock.HOST if program in PARALLEL or self.races else Clock.COUNTED
         return clock.possible(self.clock or wanted, self.kernel.target)
+
+    def command(self, program: str) -> str:
+        """Return the command that runs a program, or single tests of it."""
+        tests = [f"-t {test}" for name, test in self.single if name == program]
+        return " ".join([program, *tests])
 
     @property
     def work(self) -> tuple[str, ...]:
@@ -94,10 +103,10 @@ def compile_tests(built: build.BuiltKernel) -> dict[str, Path]:
 
 
 def guest_lines(
-    kunit: bool, programs: Sequence[str], on_only: bool = False, patience: int = 1,
+    kunit: bool, commands: Sequence[str], on_only: bool = False, patience: int = 1,
     clock: Clock = Clock.HOST,
 ) -> list[str]:  # fmt: skip
-    """Return the commands of the guest's script."""
+    """Return the commands of the guest's script; commands are programs with their options."""
     limit = TIME_LIMIT * patience
     lines = ["cd /"]  # discard.image unmounts /mnt
     # Tests that judge times skip where the host's load changes them.
@@ -110,8 +119,9 @@ def guest_lines(
             "\t[ -d $suite ] && report kunit ${suite##*/} -- cat $suite/results",
             "done",
         ]
-    for name in programs:
-        lines.append(f"report guest {name} -- timeout {limit} /bin/{name}")
+    for command in commands:
+        name = command.split()[0]
+        lines.append(f"report guest {name} -- timeout {limit} /bin/{command}")
         # A test that runs when its program's time is up is in a process group of its own.
         lines.append(f"killall -q -9 {name} || true")
     return lines

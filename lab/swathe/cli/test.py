@@ -47,6 +47,8 @@ failed tests, and how many tests passed, failed and were skipped.
     ./swathe test mm/cow mm/migration        two of the kernel's own tests
     ./swathe test configs/compiled           the configurations that are only compiled
     ./swathe test configs/arm64 configs/up   two configurations
+    ./swathe test kept/tight kept/many       two tests of a program
+    ./swathe test swap/raced --times 20      one of them in twenty guests
     ./swathe test tables --variant up        one test in a variant of configs/variants
     ./swathe test memx --flavor kcsan        one test in a kernel with KCSAN
     ./swathe test --mutants LIST             break the code on purpose: must fail
@@ -118,6 +120,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="of the guests of kunit and guest: counted (instructions are the clock, processors "
         "take turns) or host (they run in parallel); default: what each program wants",
     )  # fmt: skip
+    parser.add_argument(
+        "--times", type=arguments.positive, default=1, metavar="N",
+        help="boot each guest of kunit and guest so many times",
+    )  # fmt: skip
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -126,9 +132,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted_programs(names: Iterable[str]) -> list[str]:
-    """Return the system-call tests among names; "guest" means all of them."""
+    """Return the programs of system-call tests among names; "guest" means all of them."""
     known = selftests.names()
     single = {*listing.programs(), *configurations.load().names()}
+    names = [name.partition("/")[0] if name not in single else name for name in names]
     odd = sorted(set(names) - set(PARTS) - set(known) - single)
     if odd:
         raise UsageError(
@@ -138,6 +145,12 @@ def wanted_programs(names: Iterable[str]) -> list[str]:
             f"(such as configs/arm64)"
         )
     return [name for name in known if "guest" in names or name in names]
+
+
+def single_tests(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the programs and tests of names such as kept/tight."""
+    known, pairs = selftests.names(), [name.partition("/") for name in names]
+    return tuple((program, test) for program, _, test in pairs if test and program in known)
 
 
 def limit(args: argparse.Namespace) -> int:
@@ -154,7 +167,8 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     guest = selftests.SelftestRequest(
         arguments.request_from(args, pristine=False), "kunit" in names, tuple(programs),
         args.cpus, limit(args), boot.strip(), args.record, on_only=args.on_only or CI in asked,
-        clock=Clock[args.clock.upper()] if args.clock else None,
+        clock=Clock[args.clock.upper()] if args.clock else None, single=single_tests(names),
+        times=args.times,
     )  # fmt: skip
     own = guests.KselftestRequest(
         guest.kernel, listing.load().chosen(names, args.full), args.cpus, boot.strip(),
