@@ -278,7 +278,7 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	if (all)
 		unmap_table_noticed(table);
 	if (gather)
-		return unmap_table_try_unhook(d->tlb->mm, pmd, table, ptl) ?
+		return unmap_table_try_unhook(d->tlb, pmd, table, ptl) ?
 		       TABLE_UNHOOKED : TABLE_EMPTIED;
 	discard_note_table(d, pmd, addr);
 	return TABLE_STAYS;
@@ -297,7 +297,7 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
 		return;
 	}
 	if (state == TABLE_EMPTIED)
-		table = unmap_table_unhook(d->vma, pmd);
+		table = unmap_table_unhook(d->tlb, d->vma, pmd);
 	if (table)
 		unmap_table_gather(d->tlb, table, addr);
 }
@@ -333,12 +333,13 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd)
 	discard_entries(d);
 	discard_settle_accounts(d);
 	lazy_mmu_mode_disable();
-	state = discard_notice_table(d, pmd, start, addr, ptl);
-
 	if (d->force_flush) {
+		unmap_window();	/* for those who look for the mappings of written pages */
 		tlb_flush_mmu_tlbonly(d->tlb);
 		tlb_flush_rmaps(d->tlb, d->vma);
 	}
+	/* Law 7: only now, because it may take the table out of its PMD. */
+	state = discard_notice_table(d, pmd, start, addr, ptl);
 	pte_unmap_unlock(start, ptl);
 
 	/* Free the gathered pages, now that the lock is dropped: makes room for more. */

@@ -3,25 +3,30 @@
  * Disturbances for tests, which make races more likely.
  *
  * unmap.window (/sys/module/unmap/parameters/window) is a number of microseconds.  The
- * code waits that long in each window in which another CPU can change what was read: at most
- * a millisecond, or 200 where it may sleep.
+ * code waits that long in each window in which another CPU can change what was read, or sees
+ * what is half done: at most 50 milliseconds, or 200 where it may sleep.  unmap_windows in
+ * debugfs counts the windows, for tests that wait for one.
  *
  * fail_pte_map in debugfs has the usual knobs of fault injection.  It makes
  * pte_offset_map_lock() find no page table, as if the table had just been freed (law 8).
  */
+#include <linux/atomic.h>
+#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/fault-inject.h>
 #include <linux/init.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
+#include <linux/time64.h>
 #include <linux/unmap.h>
 
 #include "internal.h"
 
-#define WINDOW_MAX	1000U
+#define WINDOW_MAX	50000U
 #define LONG_WINDOW_MAX	200000U
 
 static unsigned int window;
+static atomic_t windows;
 
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "unmap."
@@ -32,8 +37,12 @@ void unmap_window(void)
 {
 	unsigned int us = READ_ONCE(window);
 
-	if (us)
-		udelay(min(us, WINDOW_MAX));
+	if (!us)
+		return;
+	atomic_inc(&windows);
+	us = min(us, WINDOW_MAX);
+	mdelay(us / USEC_PER_MSEC);
+	udelay(us % USEC_PER_MSEC);
 }
 
 /* Where the caller may sleep: long enough for system calls of another task. */
@@ -71,6 +80,7 @@ bool unmap_table_may_go(void)
 
 static int __init unmap_disturb_init(void)
 {
+	debugfs_create_atomic_t("unmap_windows", 0400, NULL, &windows);
 	if (IS_ENABLED(CONFIG_UNMAP_TABLES))
 		fault_create_debugfs_attr("fail_pte_map", NULL, &fail_pte_map);
 	return 0;

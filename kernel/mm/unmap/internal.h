@@ -59,13 +59,17 @@
  *
  * 7. Tables.  A page table is unhooked only with the mmap lock (for reading at
  *    least), the PMD lock and its own lock held, after all of its entries were
- *    seen none since its own lock was taken; page-walk caches are flushed before
- *    the PMD lock is dropped; the table is freed after an RCU grace period, and no
- *    IPI broadcast is sent just for it.  A pass that covers the whole table without
+ *    seen none since its own lock was taken, and once no page counts as mapped
+ *    through it: who looks for a mapping waits for the table's lock as long as the
+ *    PMD leads there, and would otherwise miss a page to which a stale TLB entry
+ *    still writes.  Page-walk caches are flushed before the PMD lock is dropped; the
+ *    table is freed after an RCU grace period, and no IPI broadcast is sent just for
+ *    it.  A pass that covers the whole table without
  *    dropping its lock has seen the entries none that it has cleared.  See table.c;
  *    batch_lock_mmap(), batch_unhook_one() and unmap_table_give_back() assert the
  *    locks, discard_tables.c asserts that a caller holds the lock it says it holds,
- *    and table_unhook() and unmap_table_give_back() that the entries are none.
+ *    table_unhook() and unmap_table_give_back() that the entries are none, and
+ *    unmap_table_assert_unmapped() that no rmap removal is owed.
  *    Exception: a table that one MADV_DONTNEED empties entirely needs no mmap
  *    lock on x86 with PT_RECLAIM (Linux 7.3), because it lies wholly in the
  *    VMA that is locked.  As in stock code, an mmu_gather flushes it, after it
@@ -82,9 +86,9 @@
  *    counters cost that order-0 folios add to.  evict_step() has a way of its
  *    own for them, inline and compiled with a length of 1.  That the entry
  *    maps the folio's only page is asserted in evict_assert_one_page();
- *    benchmarks measure what they cost (zap, lazyfree and swapout of 4 KiB).  With CONFIG_TRACEPOINTS, which the
- *    bench flavor does not have, each evicted run executes one nop more
- *    (unmap:run).
+ *    benchmarks measure what they cost (zap, lazyfree and swapout of 4 KiB).  With
+ *    CONFIG_TRACEPOINTS, which the bench flavor does not have, each evicted run executes
+ *    one nop more (unmap:run).
  *
  * 10. Switched off, all that unmapping pays is one static branch per entry
  *     point, before the stock code.  Readers still check for tables that were

@@ -206,6 +206,7 @@ static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigne
 		return false;
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);
+	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 	return true;
 }
 
@@ -276,6 +277,7 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 	bool done;
 
 	lockdep_assert_held(pml);
+	unmap_table_assert_unmapped(batch->tlb);
 	if (!unmap_is_table(pmd)) {
 		batch_forget_mark(batch, i);
 		return false;
@@ -294,6 +296,7 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 
 /**
  * unmap_table_unhook - unhook a page table without a mark, if it is empty
+ * @tlb: gets the table; owes no rmap removal
  * @vma: contains all that the table maps; of the calling process
  * @pmd: its lock and that of the table are taken and dropped
  *
@@ -301,9 +304,9 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
  *
  * Return: the table; null if there is none, or it is in use.
  */
-pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
+pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd)
 {
-	struct table_batch one = { .vma = vma, .pmd = pmd, .whole = BIT(0) };
+	struct table_batch one = { .vma = vma, .tlb = tlb, .pmd = pmd, .whole = BIT(0) };
 	struct ptdesc *gone = NULL;
 	spinlock_t *pml;	/* of @pmd */
 
@@ -435,8 +438,10 @@ static __always_inline void table_unhook_flush(struct table_batch *batch, pmd_t 
 	mmap_assert_locked(mm);
 	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
 	VM_WARN_ON_ONCE(table_any_used(table) != PTRS_PER_PTE);
+	unmap_table_assert_unmapped(batch->tlb);
 	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, !whole && unmap_policy_marks());
+	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 	addr &= PMD_MASK;
 	table_flush(batch, addr, addr + PMD_SIZE, true);
 }

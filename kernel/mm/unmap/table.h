@@ -158,6 +158,15 @@ bool unmap_table_look(pte_t *table);
 void unmap_table_assert_none(pte_t *table);
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
 
+/*
+ * Law 7: no page counts as mapped through a table that leaves its PMD.  A gather removes the rmap
+ * of written pages late.  @tlb: may be null
+ */
+static inline void unmap_table_assert_unmapped(const struct mmu_gather *tlb)
+{
+	VM_WARN_ON_ONCE(tlb && tlb->delayed_rmap);
+}
+
 /* Whether the table is empty.  Page-table lock held on entry and return. */
 static __always_inline bool unmap_table_emptied(pte_t *table)
 {
@@ -212,7 +221,7 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 		unmap_batch_finish(batch);
 }
 
-pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd);
+pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd);
 bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
 			   unsigned long addr, spinlock_t *ptl, bool whole);
 void unmap_table_free(const struct table_batch *batch, pte_t *table, unsigned long addr);
@@ -258,7 +267,8 @@ int unmap_policy_store(const char *text);
 #else
 #define unmap_tables_enabled()	false
 
-static inline pte_t *unmap_table_unhook(struct vm_area_struct *vma, pmd_t *pmd)
+static inline pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma,
+					pmd_t *pmd)
 {
 	return NULL;
 }
@@ -349,7 +359,8 @@ static inline bool unmap_gather_may_miss(const struct mmu_gather *tlb)
 /* table_gather.c */
 #ifdef CONFIG_UNMAP_GATHER_TABLES
 bool unmap_table_may_be_gathered(const struct vm_area_struct *vma);
-bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, spinlock_t *ptl);
+bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd, pte_t *table,
+			    spinlock_t *ptl);
 void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr);
 #else
 static inline bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
@@ -357,8 +368,8 @@ static inline bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
 	return false;
 }
 
-static inline bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
-					  spinlock_t *ptl)
+static inline bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd,
+					  pte_t *table, spinlock_t *ptl)
 {
 	return false;
 }

@@ -57,7 +57,7 @@ bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
 
 /**
  * unmap_table_try_unhook - unhook an empty page table, unless its PMD lock is taken
- * @mm: of the table
+ * @tlb: of the pass that has emptied the table; owes no rmap removal
  * @pmd: holds the table
  * @table: all of its entries were seen none since its lock was taken
  * @ptl: the table's lock, held on entry and return
@@ -66,10 +66,10 @@ bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
  *
  * Return: whether the table was unhooked.
  */
-bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
+bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd, pte_t *table,
 			    spinlock_t *ptl)
 {
-	spinlock_t *pml = pmd_lockptr(mm, pmd);
+	spinlock_t *pml = pmd_lockptr(tlb->mm, pmd);
 
 	lockdep_assert_held(ptl);
 	if (ptl != pml && !spin_trylock(pml))
@@ -77,7 +77,9 @@ bool unmap_table_try_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table,
 	unmap_window();		/* for readers that will find the table gone */
 	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
 	unmap_table_assert_none(table);
+	unmap_table_assert_unmapped(tlb);
 	pmd_clear(pmd);		/* without a mark */
+	unmap_window();		/* for those who find no table, and so do not wait for its lock */
 	if (ptl != pml)
 		spin_unlock(pml);
 	return true;

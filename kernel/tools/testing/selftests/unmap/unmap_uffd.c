@@ -138,12 +138,13 @@ static void ignore(int sig)
 bool poison_page(char *addr)
 {
 	struct sigaction action = { .sa_handler = ignore }, before;
-	bool done;
+	int err;
 
 	sigaction(SIGBUS, &action, &before);
-	done = !madvise(addr, PAGE, MADV_HWPOISON);
-	if (!done)
-		printf("# MADV_HWPOISON: %s\n", strerror(errno));
+	err = madvise(addr, PAGE, MADV_HWPOISON) ? errno : 0;
+	if (err)
+		printf("# MADV_HWPOISON: %s\n", strerror(err));
 	sigaction(SIGBUS, &before, NULL);
-	return done;
+	errno = err;
+	return !err;
 }

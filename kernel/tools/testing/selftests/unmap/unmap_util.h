@@ -241,7 +241,7 @@ bool rwp_arm(int uffd, char *mem, size_t len, bool on);
 /* Pages that are protected and should not be, or the other way round. */
 long rwp_count_wrong(const char *mem, size_t len);
 
-/* MADV_HWPOISON of the page; the SIGBUS that it may raise is ignored. */
+/* MADV_HWPOISON of the page; the SIGBUS that it may raise is ignored.  False: see errno. */
 bool poison_page(char *addr);
 
 /* Open the kernel log at its end; look for @text in what was logged since. */
