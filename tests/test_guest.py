@@ -233,7 +233,7 @@ def test_single_tests_of_a_program() -> None:
     lines = selftests.guest_lines(False, ["kept -t tight"])
     assert any(line.startswith("report guest kept ") for line in lines)
     assert "killall -q -9 kept || true" in lines
-    with pytest.raises(UsageError, match="there is no test 'keptt'"):
+    with pytest.raises(UsageError, match="there is no test 'keptt/tight'"):
         test.wanted_programs(["keptt/tight"])
 
 

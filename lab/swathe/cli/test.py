@@ -131,12 +131,18 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(cpus=2)
 
 
+def single_tests(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the programs and tests of names such as kept/tight."""
+    known, pairs = selftests.names(), [name.partition("/") for name in names]
+    return tuple((program, test) for program, _, test in pairs if test and program in known)
+
+
 def wanted_programs(names: Iterable[str]) -> list[str]:
     """Return the programs of system-call tests among names; "guest" means all of them."""
-    known = selftests.names()
+    known, pairs = selftests.names(), single_tests(names)
     single = {*listing.programs(), *configurations.load().names()}
-    names = [name.partition("/")[0] if name not in single else name for name in names]
-    odd = sorted(set(names) - set(PARTS) - set(known) - single)
+    names = {*names} - {f"{program}/{test}" for program, test in pairs} | {*dict(pairs)}
+    odd = sorted(names - set(PARTS) - set(known) - single)
     if odd:
         raise UsageError(
             f"there is no test {odd[0]!r}; give a part ({', '.join([*PARTS, *GROUPS])}), "
@@ -145,12 +151,6 @@ def wanted_programs(names: Iterable[str]) -> list[str]:
             f"(such as configs/arm64)"
         )
     return [name for name in known if "guest" in names or name in names]
-
-
-def single_tests(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the programs and tests of names such as kept/tight."""
-    known, pairs = selftests.names(), [name.partition("/") for name in names]
-    return tuple((program, test) for program, _, test in pairs if test and program in known)
 
 
 def limit(args: argparse.Namespace) -> int:
