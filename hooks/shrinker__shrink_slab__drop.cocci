@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Let reclaim of a control group drop full page tables of its idle processes.
+/// Let reclaim of a control group drop full page tables of its idle processes, and free all empty
+/// ones before a process is OOM-killed.
 ///
 /// Target:   mm/shrinker.c, shrink_slab()
 /// Why here: all of reclaim comes here, for each group and node, with its priority.  A shrinker
 ///           of a memory control group is called only after something was put into its list.
-/// Missing:  page tables of idle processes stay, however short memory is.
+/// Missing:  page tables of idle processes stay, however short memory is; a process can be
+///           OOM-killed while empty tables are young, or wait for their grace period.
 
 @@
 typedef gfp_t;
@@ -12,7 +14,7 @@ identifier gfp, nid, memcg, priority;
 @@
 unsigned long shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority) {
 ...
-+ unmap_drop_tables(gfp, nid, memcg, priority);
++ unmap_shrink_slab(gfp, nid, memcg, priority);
   if (!mem_cgroup_disabled() && !mem_cgroup_is_root(memcg))
   	return shrink_slab_memcg(...);
 ...

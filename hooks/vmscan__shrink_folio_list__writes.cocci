@@ -10,6 +10,6 @@
 shrink_folio_list(...) {
 <...
 - try_to_unmap_flush_dirty();
-+ unmap_flush_for_write(folio, folio_list, ignore_references, sc->gfp_mask);
++ unmap_flush_for_write(folio, folio_list, sc->may_unmap, ignore_references, sc->gfp_mask);
 ...>
 }

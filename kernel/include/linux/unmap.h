@@ -85,21 +85,16 @@ extern struct zap_details unmap_zap_dontneed;
 #endif /* CONFIG_UNMAP */
 
 #ifdef CONFIG_UNMAP_AHEAD
-void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
+void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may_unmap,
 			   bool ignore_references, gfp_t gfp);
 #else
-#define unmap_flush_for_write(folio, rest, ignore_references, gfp)	\
+#define unmap_flush_for_write(folio, rest, may_unmap, ignore_references, gfp)	\
 	try_to_unmap_flush_dirty()
 #endif
 
 #ifdef CONFIG_UNMAP_DROP
-void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
 void unmap_table_was_used(pmd_t *pmd);
 #else
-static inline void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
-{
-}
-
 static inline void unmap_table_was_used(pmd_t *pmd)
 {
 }
@@ -186,8 +181,23 @@ void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 			   unsigned long end);
 void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
 void unmap_sweep_own(void);
-void unmap_kept_exit(struct mm_struct *mm);
+void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
 void unmap_flush_and_sweep(void);
+
+/*
+ * In mm->flags: this mm has, or had, a record of empty page tables.  Never cleared, and not
+ * inherited: see MMF_UNMAP_MARKED.
+ */
+#define MMF_UNMAP_KEPT	14
+
+void __unmap_kept_exit(struct mm_struct *mm);
+
+/* The last user of @mm is gone, and its memory is still there: nothing may refer to it any more. */
+static inline void unmap_kept_exit(struct mm_struct *mm)
+{
+	if (unlikely(mm_flags_test(MMF_UNMAP_KEPT, mm)))
+		__unmap_kept_exit(mm);
+}
 
 /*
  * pte_offset_map_lock() for page faults, which allocates the table if it is gone.  If there
@@ -261,6 +271,10 @@ static inline void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte,
 }
 
 static inline void unmap_sweep_own(void)
+{
+}
+
+static inline void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
 }
 

@@ -134,6 +134,18 @@ static void ahead_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES, 1);
 }
 
+/*
+ * Whether the flush must be made before the folios are unlocked.  Then a fault may map another page
+ * in the place of one of them, without I/O that would outlast reclaim: a copy of a private file
+ * page, a new page where one was lazyfree, another folio of the swap cache.  A CPU with a stale TLB
+ * entry would go on reading the old page, and miss what others store.  A page of a shared file
+ * mapping only comes back itself; but for what may be dirty see ahead_may_be_next().
+ */
+static bool ahead_must_flush(const struct unmap_op *op, const struct unmap_ahead *ahead)
+{
+	return ahead->kind != UNMAP_KIND_FILE || !(op->vma->vm_flags & VM_SHARED);
+}
+
 /* Clear the entries of all successors, and flush them: @op's @run becomes all of them. */
 static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -157,7 +169,7 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 		all->pte = unmap_arch_gather(all->pte, taken[i].pte);
 	}
 	ahead_flush(op);
-	if (ahead->kind == UNMAP_KIND_SWAP)
+	if (ahead_must_flush(op, ahead))
 		ahead->must_flush = true;
 }
 
@@ -306,16 +318,15 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
  * unmap_ahead_end - unlock the successors, and prepare the next ones
  * @ahead: the stretch
  *
- * No lock is held but that of the first folio.  From now on anything may happen to the
- * successors.  The caller flushes before it frees or writes any; but those in the swap cache, and
- * dirty ones of shared memory, others may move or take back once they are not locked, so they
- * are flushed here.  The caller would do so next, for the first folio, if that is dirty.
+ * The caller holds the lock of the first folio.  From now on anything may happen to the
+ * successors.  The caller flushes before it frees or writes any; those for which that would be too
+ * late are flushed here: see ahead_must_flush().
  */
 void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
-	VM_WARN_ON_ONCE(ahead->nr && ahead->kind == UNMAP_KIND_SWAP && !ahead->must_flush);
+	VM_WARN_ON_ONCE(ahead->nr && ahead->kind != UNMAP_KIND_FILE && !ahead->must_flush);
 	if (ahead->must_flush)
 		try_to_unmap_flush();
 	VM_WARN_ON_ONCE(ahead->must_flush && compat_flush_precedes_write());

@@ -11,6 +11,7 @@
 #include <linux/mm_inline.h>
 #include <linux/percpu.h>
 #include <linux/rmap.h>
+#include <linux/sched.h>
 
 #include "internal.h"
 
@@ -75,6 +76,12 @@ struct unmap_ahead_pause {
 };
 
 DECLARE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
+
+/* How often the task has stopped to run so far. */
+static inline unsigned long unmap_ahead_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
 
 /* ahead_judge.c */
 bool unmap_ahead_suits(const struct unmap_op *op, struct unmap_ahead *ahead);

@@ -219,12 +219,6 @@ struct list_look {
 	unsigned int mapped;
 };
 
-/* How often the task has stopped to run so far. */
-static unsigned long list_switches(void)
-{
-	return current->nvcsw + current->nivcsw;
-}
-
 /*
  * Give swap entries to those that need one: that may take long, so only one of them is locked
  * meanwhile, and others may run.  The first folio is locked, too: stop once others did run.  Stop
@@ -234,7 +228,7 @@ static unsigned long list_switches(void)
 static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->rest->prev;
-	unsigned long switches = list_switches();
+	unsigned long switches = unmap_ahead_switches();
 	struct list_look look = { };
 	unsigned int refused = 0;
 
@@ -250,7 +244,7 @@ static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 		else
 			refused += folio_test_large(folio) ? LIST_REFUSED_MAX / 2 : 1;
 		cond_resched();
-		if (refused >= LIST_REFUSED_MAX || list_switches() != switches)
+		if (refused >= LIST_REFUSED_MAX || unmap_ahead_switches() != switches)
 			break;
 	}
 	return look;
@@ -263,10 +257,10 @@ static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 static bool list_take_all(struct unmap_ahead *ahead, unsigned int left)
 {
 	struct list_head *pos = ahead->rest->prev;
-	unsigned long switches = list_switches();
+	unsigned long switches = unmap_ahead_switches();
 
 	for (; left && pos != ahead->rest && ahead->nr < UNMAP_AHEAD_MAX; left--) {
-		if (need_resched() || list_switches() != switches)
+		if (need_resched() || unmap_ahead_switches() != switches)
 			return false;
 		ahead->next = pos->prev;
 		if (list_take(list_entry(pos, struct folio, lru), ahead))
@@ -301,9 +295,11 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 
 /**
  * unmap_flush_for_write - try_to_unmap_flush_dirty() for reclaim, which may unmap ahead
- * @folio: locked, and written next; the caller holds no other folio lock
+ * @folio: locked, and written next; this reclaim has locked no other folio, but who allocates
+ *	memory and so came to reclaim may have
  * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
  *	reference to each of them, and no lock
+ * @may_unmap: whether reclaim may unmap folios at all
  * @ignore_references: whether to unmap folios that were referenced
  * @gfp: what reclaim may do
  *
@@ -312,13 +308,13 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
  *
  * Some folios of @rest may be unmapped afterwards, or in the swap cache.
  */
-void unmap_flush_for_write(struct folio *folio, struct list_head *rest,
+void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may_unmap,
 			   bool ignore_references, gfp_t gfp)
 {
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 	if (!compat_flush_precedes_write())
 		return;
-	if (unmap_enabled(UNMAP_BIT_EVICT) && folio_test_swapbacked(folio) &&
+	if (unmap_enabled(UNMAP_BIT_EVICT) && may_unmap && folio_test_swapbacked(folio) &&
 	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 && !list_pauses())
 		list_share_flush(rest, !ignore_references, gfp & __GFP_IO);
 	try_to_unmap_flush_dirty();

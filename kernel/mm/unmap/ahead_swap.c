@@ -79,7 +79,7 @@ static bool ahead_swap_one(struct folio *folio)
  * unmap_ahead_swap_one - give a swap entry to a folio, for ahead_list.c
  * @folio: locked
  *
- * May sleep.  No lock is held but that of this folio and of the first one.
+ * May sleep.  The first folio is locked, too.
  *
  * Return: whether it got one.
  */
@@ -95,21 +95,24 @@ bool unmap_ahead_swap_one(struct folio *folio)
  * unmap_ahead_swap - give swap entries to the folios that unmap_ahead_look() has found
  * @ahead: the stretch
  *
- * May sleep.  No lock is held but that of the first folio; each of the others is locked while it
- * gets its swap entry, if nobody else has locked it.  Stops at the first that gets none.
+ * May sleep.  Each folio is locked while it gets its swap entry, if nobody else has locked it.  The
+ * first folio of the stretch is locked, too, and unmapped: its process may wait for it.  So stops if
+ * another task should run, or did; and at the first folio that gets none.
  *
  * Return: how many got one.
  */
 unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->wanting;
+	unsigned long switches = unmap_ahead_switches();
 	unsigned int left;
 
 	for (left = ahead->wanted; left; left--, pos = pos->prev) {
 		struct folio *folio = list_entry(pos, struct folio, lru);
 		bool done;
 
-		if (!folio_trylock(folio))
+		if (need_resched() || unmap_ahead_switches() != switches ||
+		    !folio_trylock(folio))
 			break;
 		done = ahead_swap_one(folio);
 		folio_unlock(folio);

@@ -106,14 +106,15 @@ static inline bool discard_zap_flag(const struct zap_details *details, zap_flags
 }
 
 /*
- * Whether one MADV_DONTNEED discards all that the PMD at @addr maps, which ends at @end.
- * Then the next fault there may allocate a huge page (law 11).
+ * Whether stock would free the page table of @addr, whose stretch ends at @end, because one
+ * MADV_DONTNEED discards all that it maps (Linux 7.3).  Then the next fault there may allocate a
+ * huge page (law 11).
  */
 static inline bool discard_takes_all(const struct discard *d, unsigned long addr,
 				     unsigned long end)
 {
-	return !(end & ~PMD_MASK) && d->start <= (addr & PMD_MASK) &&
-	       discard_zap_flag(d->details, UNMAP_ZAP_MADVISE);
+	return unmap_zap_reclaims(d->details) && !(end & ~PMD_MASK) &&
+	       d->start <= (addr & PMD_MASK);
 }
 
 /*

@@ -51,10 +51,12 @@ void unmap_long_window(void)
 	unsigned int us = min(READ_ONCE(window), LONG_WINDOW_MAX);
 
 	might_sleep();
-	if (us > WINDOW_MAX)
-		usleep_range(us, us + WINDOW_MAX);
-	else
+	if (us <= WINDOW_MAX) {
 		unmap_window();
+		return;
+	}
+	atomic_inc(&windows);
+	usleep_range(us, us + WINDOW_MAX);
 }
 
 static DECLARE_FAULT_ATTR(fail_pte_map);

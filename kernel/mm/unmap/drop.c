@@ -217,17 +217,19 @@ static void drop_begin(struct drop *d, int nid, int priority, unsigned int share
 }
 
 /* Otherwise a group at its limit could be OOM-killed although memory is about to be freed. */
-static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg, int priority)
+static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg, int priority,
+			    gfp_t gfp)
 {
 	if (priority <= DROP_DESPERATE && d->dropped >= DROP_TABLES_MAX && current->mm &&
 	    mm_match_cgroup(current->mm, memcg))
-		unmap_grace_await_room();
+		unmap_grace_await_room(gfp, DROP_TABLES_MAX);
 }
 
 /* What unmap_drop_tables() does once it is clear that tables may go. */
 static noinline void drop_for_group(struct lruvec *lruvec, struct mem_cgroup *memcg,
-				    int priority, unsigned int share, bool written)
+				    int priority, unsigned int share, gfp_t gfp)
 {
+	bool written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
 	struct cursor *cursor = drop_cursor(lruvec);
 	/* A pause was learned where written tables had to stay. */
 	bool idle = written || !drop_pauses(cursor), running = drop_running_is_due(cursor);
@@ -247,7 +249,7 @@ static noinline void drop_for_group(struct lruvec *lruvec, struct mem_cgroup *me
 	unmap_count(UNMAP_STAT_DROP_LOOKED, d.looked);
 	unmap_count(UNMAP_STAT_DROP_TABLES, d.dropped);
 	mm_account_reclaimed_pages(d.dropped);
-	drop_await_room(&d, memcg, priority);
+	drop_await_room(&d, memcg, priority, gfp);
 }
 
 /**
@@ -257,12 +259,10 @@ static noinline void drop_for_group(struct lruvec *lruvec, struct mem_cgroup *me
  * @memcg: the group whose processes are looked at, not those of groups below; null: none
  * @priority: reclaim's; 0 is the most urgent
  *
- * Called by shrink_slab().  The caller may hold any lock with which memory may be reclaimed, an
- * mmap lock among them.  Reschedules.
+ * Called by unmap_shrink_slab(), with the same locks.  Reschedules; if @gfp has __GFP_FS, may sleep.
  */
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
-	bool written = priority <= DROP_WRITTEN && gfp & __GFP_FS;
 	unsigned int share;
 
 	if (!unmap_enabled(UNMAP_BIT_DROP) || !memcg || UNMAP_ARCH_TABLES_PINNED)
@@ -271,5 +271,5 @@ void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priorit
 	/* drop_caches is desperate, too: its groups' statistics are not brought up to date. */
 	if (priority > DROP_DESPERATE && share < READ_ONCE(unmap_drop_share))
 		return;
-	drop_for_group(mem_cgroup_lruvec(memcg, NODE_DATA(nid)), memcg, priority, share, written);
+	drop_for_group(mem_cgroup_lruvec(memcg, NODE_DATA(nid)), memcg, priority, share, gfp);
 }

@@ -60,8 +60,11 @@ struct drop_place {
  * @running: look at processes that are not idle, instead of those that are
  * @from: pass so many mms of the list
  * @next: pass so many in the next call
+ * @at: the last mm that was passed before the list's lock was dropped; it is kept from being freed
+ * @place: of the next mm of the list
+ * @left: how many mms and threads may be passed until the list's lock is dropped
  * @nr: how many elements of @mms are in use
- * @mms: to be looked at, each with a reference to its users
+ * @mms: to be looked at; they are kept from being freed, but may lose their users
  * @places: their places in the list
  */
 struct drop_call {
@@ -69,6 +72,9 @@ struct drop_call {
 	u64 before;
 	bool running;
 	unsigned int from, next;
+	struct mm_struct *at;
+	unsigned int place;
+	unsigned int left;
 	unsigned int nr;
 	struct mm_struct *mms[DROP_MMS_MAX];
 	unsigned int places[DROP_MMS_MAX];
@@ -79,5 +85,13 @@ void drop_flush(struct drop *d);
 struct drop_place drop_walk(struct drop_call *call, struct drop *d, struct drop_place from);
 bool drop_vma_may(const struct vm_area_struct *vma);
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr);
+
+#ifdef CONFIG_UNMAP_DROP
+void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
+#else
+static inline void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
+{
+}
+#endif
 
 #endif /* __MM_UNMAP_DROP_H */

@@ -27,6 +27,7 @@
 /* In one walk at most: */
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
+#define DROP_LOCKED_MAX		256	/* mms and threads, under one hold of the list's lock */
 #define DROP_STEPS_STAYED	16	/* that a table counts as which was looked at, and stays */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
@@ -39,30 +40,33 @@ static bool drop_thread_is_idle(const struct task_struct *t, u64 before)
 
 /*
  * Whether no thread of the mm's process has run lately.  Who else uses the mm is not known: then
- * it is not idle.  @own: how many of its users are the caller.  RCU read lock held.
+ * it is not idle.  @own: how many of its users are the caller.  @looked: so many threads were
+ * looked at.  RCU read lock held.
  */
-static bool drop_threads_are_idle(const struct mm_struct *mm, int own, u64 before)
+static bool drop_threads_are_idle(const struct mm_struct *mm, int own, u64 before,
+				  unsigned int *looked)
 {
 	struct task_struct *owner = rcu_dereference(mm->owner), *t;
-	int nr = 0;
 
 	if (!owner || atomic_read(&mm->mm_users) - own > get_nr_threads(owner))
 		return false;
 	for_each_thread(owner, t)
-		if (nr++ == DROP_THREADS_MAX || !drop_thread_is_idle(t, before))
+		if ((*looked)++ == DROP_THREADS_MAX || !drop_thread_is_idle(t, before))
 			return false;
 	return true;
 }
 
-static bool drop_mm_is_idle(const struct mm_struct *mm, int own, u64 before)
+static bool drop_mm_is_idle(const struct mm_struct *mm, int own, u64 before,
+			    unsigned int *looked)
 {
 	bool idle;
 
+	*looked = 0;
 	/* For tests: even those that run. */
 	if (!READ_ONCE(unmap_drop_idle_ms))
 		return true;
 	rcu_read_lock();
-	idle = drop_threads_are_idle(mm, own, before);
+	idle = drop_threads_are_idle(mm, own, before, looked);
 	rcu_read_unlock();
 	return idle;
 }
@@ -75,13 +79,15 @@ static bool drop_has_tables(struct mm_struct *mm)
 }
 
 /* Whether the mm may have tables that are worth dropping, and is idle, or is not. */
-static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
+static bool drop_wants_mm(struct drop_call *call, struct mm_struct *mm)
 {
+	unsigned int looked;
 	bool idle;
 
 	if (!drop_has_tables(mm))
 		return false;
-	idle = drop_mm_is_idle(mm, 0, call->before);
+	idle = drop_mm_is_idle(mm, 0, call->before, &looked);
+	call->left -= min(call->left, looked);
 	if (call->running)
 		return !idle;
 	unmap_count(UNMAP_STAT_DROP_MMS, 1);
@@ -90,44 +96,77 @@ static bool drop_wants_mm(const struct drop_call *call, struct mm_struct *mm)
 	return idle;
 }
 
-/* Look at an mm of the list.  Returns false if the call has all that it takes. */
+/*
+ * Look at an mm of the list.  Returns false if the call has all that it takes.  The mm is only
+ * kept from being freed: its last user may go while others are looked at.
+ */
 static bool drop_gather_one(struct drop_call *call, struct mm_struct *mm, unsigned int place)
 {
-	if (drop_wants_mm(call, mm) && mmget_not_zero(mm)) {
+	if (drop_wants_mm(call, mm)) {
+		mmgrab(mm);
 		call->places[call->nr] = place;
 		call->mms[call->nr++] = mm;
 	}
 	return call->nr < DROP_MMS_MAX;
 }
 
-/* Gather mms from @call->from on.  The lock of the list is held. */
-static void drop_gather_from(struct drop_call *call, struct list_head *fifo)
+/*
+ * Gather mms behind @call->at, or from the start of the list on.  Returns whether all were looked
+ * at that this call looks at; otherwise the list's lock, which is held, is to be dropped.
+ */
+static bool drop_gather_part(struct drop_call *call, struct list_head *fifo)
 {
-	unsigned int place = 0, end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
-	struct mm_struct *mm;
+	unsigned int end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
+	struct mm_struct *mm = list_prepare_entry(call->at, fifo, lru_gen.list);
 
-	call->next = 0;
-	list_for_each_entry(mm, fifo, lru_gen.list) {
-		if (place == end) {
+	list_for_each_entry_continue(mm, fifo, lru_gen.list) {
+		if (call->place == end) {
 			call->next = end == DROP_PLACES_MAX ? 0 : end;
-			break;
+			return true;
 		}
-		if (place++ < call->from)
-			continue;
-		if (!drop_gather_one(call, mm, place - 1)) {
-			call->next = place;
-			break;
+		if (call->place++ >= call->from && !drop_gather_one(call, mm, call->place - 1)) {
+			call->next = call->place;
+			return true;
+		}
+		call->left -= min(call->left, 1U);
+		if (!call->left) {
+			mmgrab(mm);
+			call->at = mm;
+			return false;
 		}
 	}
+	call->next = 0;
+	return true;
+}
+
+/* Whether the mm at which the list's lock was dropped has left the list since. */
+static bool drop_place_is_lost(struct drop_call *call)
+{
+	if (!call->at || (!list_empty(&call->at->lru_gen.list) &&
+			  call->at->lru_gen.memcg == call->memcg))
+		return false;
+	call->next = call->place - 1;
+	return true;
 }
 
 static void drop_gather(struct drop_call *call)
 {
 	struct lru_gen_mm_list *list = &call->memcg->mm_list;
+	struct mm_struct *at;
+	bool over;
 
-	spin_lock(&list->lock);
-	drop_gather_from(call, &list->fifo);
-	spin_unlock(&list->lock);
+	call->at = NULL;
+	call->place = 0;
+	do {
+		at = call->at;
+		call->left = DROP_LOCKED_MAX;
+		spin_lock(&list->lock);
+		over = drop_place_is_lost(call) || drop_gather_part(call, &list->fifo);
+		spin_unlock(&list->lock);
+		if (at)
+			mmdrop(at);
+		cond_resched();
+	} while (!over);
 }
 
 /* Whether another process, or this task, should have the processor or the mmap lock. */
@@ -201,9 +240,11 @@ static bool drop_vmas(struct drop *d)
  */
 static bool drop_mm_may(struct drop *d, const struct drop_call *call)
 {
+	unsigned int looked;
+
 	if (mm_has_notifiers(d->mm) || check_stable_address_space(d->mm))
 		return false;
-	d->runs = !drop_mm_is_idle(d->mm, 1, call->before);
+	d->runs = !drop_mm_is_idle(d->mm, 1, call->before, &looked);
 	return !d->runs || call->running;
 }
 
@@ -213,15 +254,23 @@ enum drop_end {
 	DROP_BUSY,	/* others have the mmap lock, or wait for it */
 };
 
+/*
+ * The mm is used only while the task is not preempted.  Otherwise a process that exits would have
+ * its files and its memory until this task, which cpu.max may throttle, runs again.
+ */
 static enum drop_end drop_step(struct drop *d, const struct drop_call *call)
 {
-	enum drop_end end = DROP_BUSY;
+	enum drop_end end = DROP_DONE;
 
 	preempt_disable();
-	if (mmap_read_trylock(d->mm)) {
-		end = !drop_mm_may(d, call) || drop_vmas(d) ? DROP_DONE : DROP_MORE;
-		drop_flush(d);
-		mmap_read_unlock(d->mm);
+	if (mmget_not_zero(d->mm)) {
+		end = DROP_BUSY;
+		if (mmap_read_trylock(d->mm)) {
+			end = !drop_mm_may(d, call) || drop_vmas(d) ? DROP_DONE : DROP_MORE;
+			drop_flush(d);
+			mmap_read_unlock(d->mm);
+		}
+		mmput_async(d->mm);
 	}
 	preempt_enable();
 	return end;
@@ -258,10 +307,10 @@ static void drop_mms(struct drop_call *call, struct drop *d, unsigned long addr)
 			d->next = 0;
 		else
 			call->next = call->places[i];
-		mmput_async(d->mm);
+		mmdrop(d->mm);
 	}
 	for (; i < call->nr; i++)
-		mmput_async(call->mms[i]);
+		mmdrop(call->mms[i]);
 }
 
 /**
@@ -270,7 +319,8 @@ static void drop_mms(struct drop_call *call, struct drop *d, unsigned long addr)
  * @d: for how many tables
  * @from: where to begin
  *
- * Takes the lock of the group's list of mms, and tries for their mmap locks.  Reschedules.
+ * Takes the lock of the group's list of mms, and tries for their mmap locks.  No mm has a user
+ * more while this task may be scheduled away.  Reschedules.
  *
  * Return: where to go on; the zero place if a round of the list has ended.
  */

@@ -45,15 +45,26 @@ static void lru_debt_lock(struct lru_debt *debt, struct folio *folio)
 }
 
 /*
+ * Law 13: the lock that is held is that of the folio's lruvec, nobody else can use the folio, and
+ * it is on the list from which the debt is taken.
+ */
+static __always_inline void assert_in_stretch(const struct lru_debt *debt, struct folio *folio)
+{
+	VM_WARN_ON_ONCE_FOLIO(!folio_matches_lruvec(folio, debt->lruvec), folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_ref_count(folio) || folio_mapped(folio), folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_zonenum(folio) != debt->zid, folio);
+	VM_WARN_ON_ONCE_FOLIO(lru_debt_gen(folio) != debt->gen, folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_lru_list(folio) != debt->lru, folio);
+}
+
+/*
  * Nobody else changes these flags without the lock: that takes a reference or a mapping, and
  * there is none left.  So they can be cleared with a plain store, as stock clears PG_lru; like
  * that store, it can lose a PG_hwpoison that memory_failure() sets at the same time.
- *
- * Law 13: the lock that is held is that of the folio's lruvec.
  */
 static __always_inline void take_off_list(struct lru_debt *debt, struct folio *folio)
 {
-	VM_WARN_ON_ONCE_FOLIO(!folio_matches_lruvec(folio, debt->lruvec), folio);
+	assert_in_stretch(debt, folio);
 	list_del(&folio->lru);
 	folio->flags &= ~LIST_FLAGS;
 	debt->pages += folio_nr_pages(folio);

@@ -97,10 +97,11 @@
  *     be flipped at any time.  Tested by control -t off: with the switch off
  *     nothing is counted.
  *
- * 11. No surprise.  A later fault gets what it would have got had the page
- *     table stayed, unless the administrator chose another policy, or one
- *     MADV_DONTNEED discarded all that the table maps.  unmap_pmd_unhook()
- *     asserts that pmd_none() is true of the mark that it leaves.
+ * 11. No surprise.  A later fault gets what stock of the same kernel would give: as
+ *     had the page table stayed, unless stock frees it, too (Linux 7.3, where one
+ *     MADV_DONTNEED discards all that the table maps), or the administrator chose
+ *     another policy.  unmap_pmd_unhook() asserts that pmd_none() is true of the mark
+ *     that it leaves.
  *
  * 12. References.  Reclaim learns from the accessed bits of a run what it would
  *     learn entry by entry: stock's functions age each young entry, in the order
@@ -111,23 +112,26 @@
  *
  * 13. Freed together, accounted together.  The sizes of LRU lists lag behind the lists only
  *    while the lock of their lruvec is held: who takes it reads exact sizes.
- *    take_off_list() in freeing.c asserts that the lock is the right one.  Tested by freeing.
+ *    assert_in_stretch() in freeing.c asserts that the lock is the right one, that nobody
+ *    else can use the folio, and that it is on the list that loses it.  Tested by freeing.
  *
  * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
  *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock
- *     held; only if the entry is clean or flushed before the folio lock is dropped, so that
- *     nobody can write to the page through a stale TLB entry then; and only if nothing
+ *     held; only if the entry is flushed before the folio lock is dropped, so that nobody reads or
+ *     writes an old page through a stale TLB entry while others have a new one; or if it is clean
+ *     and of a shared file mapping, where there is no new one; and only if nothing
  *     referenced it, where references count, judged and cleared under one hold of the
  *     page-table lock.  At most 32 folios are locked at a time, and while a swap entry is
  *     allocated two: the first, and the one that gets it.  See ahead.c, ahead_judge.c,
  *     ahead_swap.c and ahead_list.c: ahead_leave() asserts the PFN and that the folio is mapped
- *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due for what may be
- *     dirty.  Tested by ahead.
+ *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due for other memory.
+ *     Tested by ahead.
  *
  * 15. Dropped.  A full page table goes only if a minor fault can have back each of its entries
  *     as it was: all of its VMAs map a file whose pages faults map around, and each entry is none
  *     or maps page cache; nobody tracks the entries (mlock, userfaultfd, soft-dirty, MMU
- *     notifiers).  Its process is idle, or has not used it lately (drop_age.c).  Judged and
+ *     notifiers).  Its process is idle, or has not used it lately (drop_age.c), and can exit
+ *     while the task that drops does not run.  Judged and
  *     cleared under one hold of the page-table lock; the lock is held until the TLB is flushed
  *     and nothing counts as mapped through the table, which is still in its PMD until then.  See
  *     drop_table.c: unmap_table_give_back() asserts that the table is empty, drop_table() the

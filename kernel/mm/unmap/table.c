@@ -454,7 +454,7 @@ static __always_inline void table_unhook_flush(struct table_batch *batch, pmd_t 
  * @addr: any address that the table translates
  * @ptl: the table's lock, held on entry and return; since it was taken, deferred flushes were
  *	made (flush_tlb_batched_pending()), so that no TLB needs one for this table
- * @whole: a single MADV_DONTNEED has emptied the table entirely
+ * @whole: stock would have freed the table, too: see discard_takes_all()
  *
  * The short way, without a second look at the entries and without the table's lock being taken
  * again.  The PMD lock comes before the page-table lock, so it is only tried for.

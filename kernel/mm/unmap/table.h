@@ -77,7 +77,8 @@ enum table_by {
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address that @pmd translates
  * @noted: one bit for each table that was seen empty
- * @whole: one bit for each of those tables that a single MADV_DONTNEED emptied entirely
+ * @whole: one bit for each of those tables that stock would have freed, too: see
+ *	discard_takes_all()
  * @busy: for sweeps: one bit for each table that was left because its lock was not free
  * @slot: of the grace period of the table that unmap_table_give_back() has unhooked
  */
@@ -204,7 +205,7 @@ static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
 
 /*
  * A single MADV_DONTNEED emptied the whole table: its PMD gets no mark (law 11), because
- * stock kernels that free empty tables free such a table, too.
+ * stock of this kernel (Linux 7.3) frees such a table, too.
  */
 static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
 {

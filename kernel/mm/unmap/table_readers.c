@@ -6,6 +6,7 @@
  */
 #include <linux/mm.h>
 #include <linux/pgtable.h>
+#include <linux/sched/signal.h>
 #include <linux/unmap.h>
 
 #include "internal.h"
@@ -36,8 +37,8 @@ bool unmap_table_missed(pmd_t *pmd)
  * Replaces pte_alloc_map_lock(), whose callers take it for a lack of memory if the table is
  * freed before it is locked.
  *
- * Return: the entry, mapped, with its page-table lock held; null if there is no memory, or
- * if the PMD holds a huge page.
+ * Return: the entry, mapped, with its page-table lock held; null if there is no memory, if the
+ * PMD holds a huge page, or if the task was killed while others freed the table again and again.
  */
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 			    unsigned long addr, spinlock_t **ptlp)
@@ -48,7 +49,8 @@ pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
 		if (pte_alloc(mm, pmd))
 			return NULL;
 		pte = pte_offset_map_lock(mm, pmd, addr, ptlp);
-	} while (unlikely(!pte) && unmap_table_missed(pmd));
+	} while (unlikely(!pte) && unmap_table_missed(pmd) &&
+		 !fatal_signal_pending(current));
 	return pte;
 }
 

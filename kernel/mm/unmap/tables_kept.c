@@ -43,6 +43,9 @@ static struct bucket buckets[KEPT_BUCKETS] = {
 	},
 };
 
+/* fork() must not inherit the flag: a child begins without records. */
+static_assert(!(UNMAP_MMF_INHERITED & BIT(MMF_UNMAP_KEPT)));
+
 static struct bucket *kept_bucket_of(const struct mm_struct *mm)
 {
 	return &buckets[hash_ptr(mm, KEPT_BUCKET_BITS)];
@@ -90,9 +93,12 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 {
 	struct kept *record;
 
-	/* Page-table locks may be held; reclaim's reserves are not for records. */
-	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_NOWARN |
-					  __GFP_NOMEMALLOC);
+	/*
+	 * Page-table locks may be held; reclaim's reserves are not for records.  __GFP_HIGH: they are
+	 * charged even to a group at its limit, which is to get back more.
+	 */
+	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_HIGH | __GFP_ACCOUNT |
+					  __GFP_NOWARN | __GFP_NOMEMALLOC);
 	if (!record)
 		return NULL;
 	record->mm = mm;
@@ -121,9 +127,10 @@ static void kept_remove(struct bucket *bucket, struct kept *record)
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr)
 {
+	if (!places_left(p))
+		p->since = jiffies;
 	if (p->nr + nr > p->nr)
 		p->nr += nr;
-	p->since = jiffies;
 	if (nr == 1 && p->nr_places < PLACES) {
 		p->place[p->nr_places++] = start;
 		return;
@@ -149,6 +156,18 @@ void unmap_places_copy(struct places *to, const struct places *from)
 }
 
 /*
+ * Whether the mm may get a record: it has users.  One without has lost its records, or is about
+ * to.  The flag comes before the test here; in unmap_kept_exit() it is read after the last user
+ * has gone: so that either sees the other.
+ */
+static bool kept_may_begin(struct mm_struct *mm)
+{
+	mm_flags_set(MMF_UNMAP_KEPT, mm);
+	smp_mb();
+	return atomic_read(&mm->mm_users);
+}
+
+/*
  * If there is no memory for a record, the tables are forgotten, and stay until their VMAs
  * are unmapped.  Returns true if a new record was made, which then owns the caller's
  * reference to @group.
@@ -162,8 +181,7 @@ static bool kept_add_places(struct mm_struct *mm, struct compat_group *group,
 
 	spin_lock(&bucket->lock);
 	record = kept_find(bucket, mm, group);
-	/* An mm without users has lost its records, or is about to: unmap_kept_exit(). */
-	if (!record && atomic_read(&mm->mm_users)) {
+	if (!record && kept_may_begin(mm)) {
 		record = kept_alloc(bucket, mm, group);
 		new = record;
 	}
@@ -227,28 +245,43 @@ void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 		unmap_kept_evicted(mm, addr);
 }
 
-/**
- * unmap_kept_exit - drop all records of an mm that has lost its last user
- * @mm: about to be torn down; mm_users is zero
- */
-void unmap_kept_exit(struct mm_struct *mm)
+/* Free the records of @mm; null: of all mms. */
+static void kept_forget(struct bucket *bucket, const struct mm_struct *mm)
 {
-	struct bucket *bucket = kept_bucket_of(mm);
 	struct hlist_node *next;
 	struct kept *record;
 
-	/*
-	 * A concurrent kept_add_places() either added its record before this, or finds under
-	 * the lock that the mm has no users, and adds none.
-	 */
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry_safe(record, next, &bucket->records, node) {
-		if (record->mm != mm)
+		if (mm && record->mm != mm)
 			continue;
 		kept_remove(bucket, record);
 		kept_free(record);
 	}
 	spin_unlock(&bucket->lock);
+}
+
+/**
+ * __unmap_kept_exit - drop all records of an mm that has lost its last user
+ * @mm: about to be torn down; mm_users is zero
+ *
+ * A concurrent kept_add_places() either added its record before this, or finds under the
+ * bucket's lock that the mm has no users, and adds none.
+ */
+void __unmap_kept_exit(struct mm_struct *mm)
+{
+	kept_forget(kept_bucket_of(mm), mm);
+}
+
+/* The switch is off: drop all records, which would pin control groups.  Their tables stay. */
+void unmap_kept_forget_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KEPT_BUCKETS; i++) {
+		kept_forget(&buckets[i], NULL);
+		cond_resched();
+	}
 }
 
 /*
@@ -263,7 +296,7 @@ struct kept *unmap_kept_take_own(struct mm_struct *mm)
 	struct kept *record;
 
 	/* A task that has just emptied a table sees the record it added without the lock. */
-	if (hlist_empty(&bucket->records))
+	if (!mm_flags_test(MMF_UNMAP_KEPT, mm) || hlist_empty(&bucket->records))
 		return NULL;
 	spin_lock(&bucket->lock);
 	hlist_for_each_entry(record, &bucket->records, node)
@@ -318,21 +351,17 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 	return record;
 }
 
-static bool kept_is_old(const struct places *p)
-{
-	return time_after_eq(jiffies, p->since + KEEP_AGE);
-}
-
 /**
  * unmap_kept_try_take - the shrinker takes a record out of its bucket
  * @record: in the shrinker's list; the list's lock is held
+ * @age: leave the record if its first place was added less than this many ticks ago: then none of
+ *	its tables has been empty for longer.  The sweep looks at the age of each table.
  *
  * On success the caller removes the record from the list, too.
  *
- * Return: false if the record was updated less than KEEP_AGE ago, if its mm has no users, or
- * if the bucket is locked.
+ * Return: false if the record is too young, if its mm has no users, or if the bucket is locked.
  */
-bool unmap_kept_try_take(struct kept *record)
+bool unmap_kept_try_take(struct kept *record, unsigned long age)
 {
 	struct bucket *bucket = kept_bucket_of(record->mm);
 	bool taken;
@@ -340,7 +369,8 @@ bool unmap_kept_try_take(struct kept *record)
 	/* The lock order is bucket, then list; the list is locked already, so only try. */
 	if (!spin_trylock(&bucket->lock))
 		return false;
-	taken = kept_is_old(&record->places) && mmget_not_zero(record->mm);
+	taken = time_after_eq(jiffies, record->places.since + age) &&
+		mmget_not_zero(record->mm);
 	if (taken)
 		hlist_del(&record->node);
 	spin_unlock(&bucket->lock);

@@ -24,7 +24,7 @@
  * struct places - where empty tables may be
  * @nr: how many empty tables were seen
  * @nr_places: how many elements of @place are in use
- * @since: when the last of the tables was seen, in jiffies
+ * @since: when the first of the tables was seen, in jiffies, if there are places
  * @start: start of the range that holds the tables not listed in @place
  * @end: end of that range; 0 if there is none
  * @place: one address in each single table; if reclaim emptied it, the address it unmapped
@@ -85,20 +85,26 @@ static inline bool places_are_sparse(const struct places *p)
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr);
 void unmap_places_copy(struct places *to, const struct places *from);
+void unmap_kept_forget_all(void);
 struct kept *unmap_kept_take_own(struct mm_struct *mm);
 struct kept *unmap_kept_take_due(unsigned int bucket, unsigned long *next);
-bool unmap_kept_try_take(struct kept *record);
+bool unmap_kept_try_take(struct kept *record, unsigned long age);
 void unmap_kept_put_back(struct kept *record);
 void unmap_kept_drop(struct kept *record);
 
 /* tables_sweep.c: returns how many tables were freed; places_left() tells if any are left. */
 unsigned int unmap_kept_sweep(struct kept *record, unsigned long age, enum table_by by);
 
-/* tables_shrink.c: called with the bucket's lock held. */
+/* tables_shrink.c: called with the bucket's lock held, but for the last. */
 #ifdef CONFIG_UNMAP_TABLES_PRESSURE
 bool unmap_kept_list(struct kept *record);
 void unmap_kept_unlist(struct kept *record);
+void unmap_kept_shrink_all(int nid, struct mem_cgroup *memcg);
 #else
+static inline void unmap_kept_shrink_all(int nid, struct mem_cgroup *memcg)
+{
+}
+
 static inline bool unmap_kept_list(struct kept *record)
 {
 	return true;
@@ -109,9 +115,8 @@ static inline void unmap_kept_unlist(struct kept *record)
 }
 #endif
 
-/* tables_waiting.c: called by the shrinker after a sweep. */
-bool unmap_grace_many(struct mm_struct *mm);
-void unmap_grace_await_room(void);
+/* tables_waiting.c */
+void unmap_grace_await_room(gfp_t gfp, long few);
 
 /* tables_worker.c: jiffies until the worker first sweeps a record, and until it retries. */
 #define WORKER_FIRST	max(HZ / 50, 1)

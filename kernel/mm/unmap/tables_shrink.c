@@ -21,6 +21,9 @@
 #include "table.h"
 #include "tables_kept.h"
 
+/* So many unhooked tables that reclaim waits for them as a rule: see also tables_urgent.c. */
+#define MANY	64
+
 static struct list_lru lists;
 
 /*
@@ -53,44 +56,78 @@ static unsigned long shrink_count(struct shrinker *s, struct shrink_control *sc)
 	return unmap_tables_enabled() ? nr + (nr == 1) : 0;
 }
 
-/* Returns the record that was taken through @arg, a struct kept **. */
+/* The next record of a list, and how long its tables must have been empty, in ticks. */
+struct shrink_next {
+	struct kept *record;
+	unsigned long age;
+};
+
+/* @arg: a struct shrink_next. */
 static enum lru_status shrink_isolate(struct list_head *item, struct list_lru_one *list,
 				      void *arg)
 {
 	struct kept *record = container_of(item, struct kept, lru);
-	struct kept **taken = arg;
+	struct shrink_next *next = arg;
 
-	if (!unmap_kept_try_take(record))
+	if (!unmap_kept_try_take(record, next->age))
 		return LRU_ROTATE;
 	list_lru_isolate(list, item);
-	*taken = record;
+	next->record = record;
 	return LRU_REMOVED;
 }
 
-/* Sweeps one record entirely: the walk costs as much for one of its tables as for all. */
-static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
+/*
+ * Sweeps one record entirely: the walk costs as much for one of its tables as for all.  Returns
+ * how many tables were freed.  The mm is no longer referenced afterwards, so the process can exit
+ * while our caller waits.
+ */
+static unsigned int shrink_one(struct shrink_control *sc, unsigned long age)
 {
-	struct kept *record = NULL;
+	struct shrink_next next = { .age = age };
 	unsigned int freed;
-	bool many;
 
 	sc->nr_to_scan = 1;
 	sc->nr_scanned = 1;
-	compat_list_lru_shrink_walk(&lists, sc, shrink_isolate, &record);
-	if (!record)
+	compat_list_lru_shrink_walk(&lists, sc, shrink_isolate, &next);
+	if (!next.record)
 		return 0;
-	freed = unmap_kept_sweep(record, KEEP_AGE, TABLE_BY_SHRINKER);
-	many = freed && unmap_grace_many(record->mm);
-	if (places_left(&record->places))
-		unmap_kept_put_back(record);
+	freed = unmap_kept_sweep(next.record, age, TABLE_BY_SHRINKER);
+	if (places_left(&next.record->places))
+		unmap_kept_put_back(next.record);
 	else
-		unmap_kept_drop(record);
-	/* The mm is no longer referenced here, so the process can exit during the wait. */
-	if (many)
-		unmap_grace_await_room();
+		unmap_kept_drop(next.record);
 	unmap_worker_wake();
 	mm_account_reclaimed_pages(freed);
 	return freed;
+}
+
+static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned int freed = shrink_one(sc, KEEP_AGE);
+
+	if (freed)
+		unmap_grace_await_room(sc->gfp_mask, MANY);
+	return freed;
+}
+
+/**
+ * unmap_kept_shrink_all - free all kept tables of a group that are empty, however young they are
+ * @nid: the memory node that is reclaimed
+ * @memcg: the group that is reclaimed; null: none
+ *
+ * Locks as in unmap_shrink_slab().  A record that somebody else holds is left.
+ */
+void unmap_kept_shrink_all(int nid, struct mem_cgroup *memcg)
+{
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nid = nid, .memcg = memcg };
+	unsigned long left;
+
+	if (unlikely(!lists.node))
+		return;
+	for (left = list_lru_shrink_count(&lists, &sc); left; left--) {
+		shrink_one(&sc, 0);
+		cond_resched();
+	}
 }
 
 static int __init unmap_shrinker_init(void)

@@ -9,6 +9,7 @@
  * for a while: if they are filled again, they cost nothing.
  */
 #include <linux/atomic.h>
+#include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
@@ -60,12 +61,6 @@ unsigned int unmap_grace_begin(struct mm_struct *mm, long nr)
 void unmap_grace_end(unsigned int slot, long nr)
 {
 	atomic_long_sub(nr, &waiting[slot]);
-}
-
-/* Whether so many tables of the mm's group wait that their memory matters. */
-bool unmap_grace_many(struct mm_struct *mm)
-{
-	return atomic_long_read(&waiting[grace_slot_of(mm)]) >= FEW;
 }
 
 /*
@@ -124,18 +119,23 @@ int unmap_grace_try_begin(struct mm_struct *mm)
 	return slot;
 }
 
-/*
- * Called after the shrinker has unhooked many tables.  If the group of the reclaiming task
- * is at its limit, wait until the tables are freed: otherwise reclaim would find nothing
- * else, and a process would be OOM-killed.  Waits for one grace period, for at most a tenth
- * of a second, or until the group has room.
+/**
+ * unmap_grace_await_room - let tables be freed for which a group at its limit waits
+ * @gfp: what reclaim may do; without __GFP_FS the caller may hold what others wait for
+ * @few: so many tables are worth a wait
+ *
+ * Reclaim calls this when it has unhooked tables, or finds nothing else.  If the group of the
+ * reclaiming task has hardly any room, and @few or more tables of it wait for their grace period,
+ * wait until they are freed: otherwise a process would be OOM-killed.  Waits for one grace period,
+ * for at most a tenth of a second, or until the group has room.
  */
-void unmap_grace_await_room(void)
+void unmap_grace_await_room(gfp_t gfp, long few)
 {
 	unsigned long cookie = get_state_synchronize_rcu();
 	unsigned long end = jiffies + HZ / 10;
 
-	if (current_is_kswapd() || !current->mm)
+	if (!(gfp & __GFP_FS) || current_is_kswapd() || !current->mm ||
+	    atomic_long_read(&waiting[grace_slot_of(current->mm)]) < few)
 		return;
 	while (!poll_state_synchronize_rcu(cookie) && time_before(jiffies, end) &&
 	       compat_memcg_room(current->mm) < FEW)

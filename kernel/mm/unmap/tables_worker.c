@@ -90,7 +90,9 @@ static void worker_run(struct work_struct *work)
 	const unsigned long never = jiffies + MAX_JIFFY_OFFSET;
 
 	/* Whatever the policy is now: records made before it changed may be left. */
-	if (unmap_tables_enabled() && worker_sweep_due(never) != never)
+	if (!unmap_tables_enabled())
+		unmap_kept_forget_all();
+	else if (worker_sweep_due(never) != never)
 		queue_delayed_work(system_dfl_wq, &worker, LOOK);
 }
 

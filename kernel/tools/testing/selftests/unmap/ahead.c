@@ -41,6 +41,8 @@
  *
  * And:
  *
+ * stale            a store to a page that was unmapped ahead is seen by a CPU whose TLB knows the old
+ *                  page (a file's page that is mapped privately, lazyfree)
  * store            stores through a warm TLB reach the file, although writeback runs meanwhile
  * writeback        reclaim of pages that are being written
  * swap_full        swap is full halfway; no slot is lost
@@ -300,6 +302,7 @@ RACE(migrate, race_migrate, ANY)
 /* Stock 6.12 unmaps pages of files, too, rarely, right after mlock() returned. */
 RACE(mlock, race_mlock, ANY & ~BIT(FILE_SHARED))
 RACE(mprotect, race_mprotect, ANY)
+RACE(stale, stale_read, BIT(FILE_SHARED) | BIT(LAZYFREE))
 RACE(store, lost_store, BIT(FILE_SHARED))
 RACE(writeback, lost_writeback, BIT(FILE_SHARED))
 RACE(swap_used, swap_used, BIT(ANON) | BIT(SHMEM))

@@ -9,6 +9,7 @@
  * ahead_list.c		folios that are no neighbours, or larger than a page
  * ahead_race.c		other threads change memory between the list and the lock
  * ahead_lost.c		stores that must reach the file
+ * ahead_stale.c	stores that other CPUs must see at once
  * ahead_swap.c		swap that is full, limited, or taken away
  *
  * Jobs run in processes of their own: see apart().  They make their memory with ahead_make().
@@ -139,6 +140,9 @@ bool race_mprotect(struct scene *scene);
 /* ahead_lost.c */
 bool lost_store(struct scene *scene);
 bool lost_writeback(struct scene *scene);
+
+/* ahead_stale.c: of a file, memory is mapped privately. */
+bool stale_read(struct scene *scene);
 
 /* ahead_swap.c */
 bool swap_full(struct scene *scene);

@@ -562,6 +562,12 @@ TEST_F_TIMEOUT(drop_throttled, victim, TIME_LIMIT)
 	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("DROP_SECONDS", 4)));
 }
 
+TEST_F_TIMEOUT(drop_throttled, killed, TIME_LIMIT)
+{
+	self->throttled.victim = drop_killed_job;
+	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("DROP_SECONDS", 4)));
+}
+
 /* A process that runs, and uses most of its tables. */
 
 FIXTURE(drop_user) {

@@ -142,5 +142,6 @@ bool race_full_disk(struct scene *scene);
 
 /* drop_latency.c: a job for latency_round() */
 void drop_victim_job(struct child *child, void *latency);
+void drop_killed_job(struct child *child, void *latency);
 
 #endif /* DROP_H */

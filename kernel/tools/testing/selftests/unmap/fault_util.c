@@ -12,6 +12,7 @@
 #include "unmap_util.h"
 
 #define MANY	1000000000L
+#define WINDOWS	"/sys/kernel/debug/unmap_windows"
 
 double now(void)
 {
@@ -154,6 +155,13 @@ long faults_off(const char *what)
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/times", what);
 	left = read_field(path, "");
 	return left < 0 ? -1 : MANY - left;
+}
+
+long long windows_opened(void)
+{
+	char text[32];
+
+	return read_text(WINDOWS, text, sizeof(text)) ? strtoll(text, NULL, 10) : -1;
 }
 
 void table_window(unsigned int us)

@@ -133,6 +133,8 @@ long faults_off(const char *what);
  * microseconds, with its locks held.  Widens the race with readers.
  */
 void table_window(unsigned int us);
+/* How often code has waited for that since boot; -1: not in this kernel. */
+long long windows_opened(void);
 
 double now(void);		/* seconds */
 /*

@@ -33,7 +33,6 @@
 #define TIME_LIMIT	600		/* seconds: on a very busy machine, too */
 #define WINDOW		2000		/* us */
 #define DISK_WINDOW	50000		/* the longest: time for a write to the disk */
-#define WINDOWS		"/sys/kernel/debug/unmap_windows"
 /* Before the flush; before the table leaves its PMD, and after that. */
 #define MIN_WINDOWS	3
 #define MAX_WINDOWS	12
@@ -63,18 +62,11 @@ struct action {
 	unsigned int window;
 };
 
-static long long windows(void)
-{
-	char text[32];
-
-	return read_text(WINDOWS, text, sizeof(text)) ? strtoll(text, NULL, 10) : -1;
-}
-
 /* Whether the window opened before the memory was discarded. */
 static bool await_window(const struct half *h)
 {
 	while (!__atomic_load_n(&h->over, __ATOMIC_ACQUIRE))
-		if (windows() >= h->window)
+		if (windows_opened() >= h->window)
 			return true;
 	return false;
 }
@@ -113,7 +105,7 @@ static bool discard_once(struct half *h, long round, long nth)
 	__atomic_store_n(&h->asked, 2 * round - 1, __ATOMIC_RELEASE);
 	await_step(&h->told, 2 * round - 1);
 	h->over = false;
-	h->window = windows() + nth;
+	h->window = windows_opened() + nth;
 	__atomic_store_n(&h->asked, 2 * round, __ATOMIC_RELEASE);
 	CHECK(!madvise(h->scene->mem, LEN, MADV_DONTNEED));
 	__atomic_store_n(&h->over, true, __ATOMIC_RELEASE);
@@ -338,7 +330,7 @@ static const char *prepare(enum kind kind, unsigned long kib)
 
 	if (missing)
 		return missing;
-	if (access(WINDOWS, R_OK))
+	if (windows_opened() < 0)
 		missing = "needs CONFIG_UNMAP_DISTURB";
 	else if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		missing = "needs two CPUs";

@@ -11,6 +11,7 @@
  * alone           MADV_DONTNEED with only the VMA's lock (Linux 7.3) at such a time, and faults and
  *                 mmap() in the same tables: contents are right, and tables are given back
  * flipped         changing the policy from "pressure" to "eager" frees the kept tables
+ * never_paused    "pressure": reclaim frees the tables of a process that goes on emptying others
  * moved           a process empties tables and moves to another control group: reclaim of
  *                 the first group frees them
  * orphaned        the same when the first group was removed: reclaim of its parent frees them
@@ -18,9 +19,9 @@
  *                 first: the tables that this group empties are still found when the
  *                 process ends
  * tight           a group at its limit empties tables without end, and no process is killed
- * tight_kept      a group needs the memory that its kept tables take: reclaim frees them.
- *                 (A group that comes to its limit at once may still be killed before the
- *                 grace period of its tables is over: docs/status.md)
+ * tight_kept      a group needs the memory that its kept tables take: reclaim frees them
+ * tiny            a group of 4 MiB, which has nothing but tables that became empty a moment ago
+ * tiny_pressure   the same with the policy "pressure"
  * many            reclaim of one group costs the same however many other groups there are.
  *                 Prints the times.  KEPT_GROUPS (20) and KEPT_PROCESSES (5, in each group)
  *                 set the numbers
@@ -50,6 +51,7 @@
 #include "kept.h"
 
 #define WINDOW		1000	/* microseconds */
+#define MORE_LEN	(16 * PMD)
 #define TIME_LIMIT	600
 
 static const char *set_up(const char *policy)
@@ -200,7 +202,9 @@ static bool discard_whole(char *mem)
 	CHECK(!prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0));
 	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
 	fill_tables(mem, HUGE_LEN);
-	CHECK_EQ(HUGE_LEN / KIB, smaps_kib(mem, HUGE_LEN, "AnonHugePages"));
+	/* As where the lock is free: law 11. */
+	CHECK_EQ(kernel_before(7) ? 0 : HUGE_LEN / KIB,
+		 smaps_kib(mem, HUGE_LEN, "AnonHugePages"));
 	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
 	return true;
 }
@@ -307,6 +311,38 @@ TEST_F_TIMEOUT(kept, flipped, TIME_LIMIT)
 	child_end(&child);
 }
 
+/* Empty many tables, and then some, one each millisecond, all the time. */
+static void never_pause_job(struct child *child, void *arg)
+{
+	char *more = map_tables(MORE_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *mem = map_tables(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	empty_tables(mem, LEN);
+	child_says_done(child);
+	for (size_t at = 0; ; at = (at + PMD) % MORE_LEN) {
+		empty_tables(more + at, PMD);
+		usleep(1000);
+	}
+}
+
+TEST_F_TIMEOUT(kept, never_paused, TIME_LIMIT)
+{
+	struct child child;
+	long long full;
+
+	if (!write_text(POLICY, "pressure"))
+		SKIP(return, "no policy pressure");
+	ASSERT_TRUE(child_start(&child, never_pause_job, NULL));
+	ASSERT_TRUE(child_wait(&child));
+	full = tables_of(child.pid);
+	EXPECT_LT(NR_TABLES, full);
+	usleep(AGE);
+	reclaim_all(MIB);
+	/* Those that were emptied a moment ago stay; the others need not wait for a pause. */
+	EXPECT_GE(full - NR_TABLES + MORE_LEN / PMD + SLACK, tables_of(child.pid));
+	child_end(&child);
+}
+
 /* Control groups. */
 
 FIXTURE(groups) {
@@ -385,6 +421,7 @@ TEST_F_TIMEOUT(groups, reborn, TIME_LIMIT)
 #define ROOM		(8 * MIB)
 #define KEPT_LEN	(ROOM / 2 / PAGE * PMD)
 #define TIMES		20	/* how often a group must have been at its limit */
+#define TINY_TOUCHES	20000L
 
 static long long times_at_limit(void)
 {
@@ -432,12 +469,40 @@ TEST_F_TIMEOUT(kept, tight, TIME_LIMIT)
 	group_remove("");
 }
 
-/* Reclaim until the kept tables are gone, and their grace period is over. */
-static bool make_room(void)
+/* One page after the other is touched and dropped, each in a table of its own. */
+static void touch_and_drop_job(struct child *child, void *arg)
 {
-	AWAIT((group_write("", "memory.reclaim", "1M"),
-	       read_field(GROUPS "/memory.current", "") < ROOM / 8));
-	return true;
+	char *mem;
+
+	if (!group_enter("", getpid()))
+		_exit(1);
+	mem = map_tables(TINY_TOUCHES * PMD, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	for (long i = 0; i < TINY_TOUCHES; i++)
+		empty_tables(mem + i * PMD, PMD);
+	child_done(child);
+}
+
+static void run_tiny(struct __test_metadata *_metadata, long long freed, const char *policy)
+{
+	if (!write_text(POLICY, policy))
+		SKIP(return, "no policy %s", policy);
+	ASSERT_TRUE(group_make(""));
+	ASSERT_TRUE(group_write("", "memory.max", "4M"));
+	group_write("", "memory.swap.max", "0");
+	EXPECT_TRUE(run_in_group(_metadata, freed, touch_and_drop_job));
+	EXPECT_EQ(0, read_field(GROUPS "/memory.events", "oom_kill "));
+	group_remove("");
+}
+
+/* Nothing of the group can be reclaimed but tables that became empty a moment ago. */
+TEST_F_TIMEOUT(kept, tiny, TIME_LIMIT)
+{
+	run_tiny(_metadata, self->freed, "eager");
+}
+
+TEST_F_TIMEOUT(kept, tiny_pressure, TIME_LIMIT)
+{
+	run_tiny(_metadata, self->freed, "pressure");
 }
 
 /* Half of the group's memory is in kept tables; then allocate three quarters of it. */
@@ -450,7 +515,7 @@ static void want_room_job(struct child *child, void *arg)
 	mem = map_tables(KEPT_LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	for (size_t at = 0; at < KEPT_LEN; at += LEN)
 		empty_tables(mem + at, LEN);
-	if (read_field(GROUPS "/memory.current", "") < ROOM / 2 || !make_room())
+	if (read_field(GROUPS "/memory.current", "") < ROOM / 2)
 		_exit(1);
 	mem = map_tables(ROOM, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	for (size_t at = 0; at < ROOM / 4 * 3; at += PAGE)
