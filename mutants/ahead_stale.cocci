@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-expression E;
+expression ahead, E;
 @@
-ahead_must_flush(...)
+unmap_ahead_end(...)
 {
-- return E;
-+ return unmap_mutated(AHEAD_STALE) ? ahead->kind == UNMAP_KIND_SWAP : E;
+  ...
+- if (ahead->nr)
++ if (ahead->nr && (!unmap_mutated(AHEAD_STALE) || ahead->kind == UNMAP_KIND_SWAP))
+	try_to_unmap_flush();
+- VM_WARN_ON_ONCE(E);
++ VM_WARN_ON_ONCE(!unmap_mutated(AHEAD_STALE) && (E));
+  ...
+}
+
+@@
+expression ahead;
+@@
+ahead_clear(...)
+{
+  ...
+- if (ahead->kind == UNMAP_KIND_LAZYFREE)
++ if (ahead->kind == UNMAP_KIND_LAZYFREE && !unmap_mutated(AHEAD_STALE))
+	try_to_unmap_flush();
 }

@@ -134,18 +134,6 @@ static void ahead_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES, 1);
 }
 
-/*
- * Whether the flush must be made before the folios are unlocked.  Then a fault may map another page
- * in the place of one of them, without I/O that would outlast reclaim: a copy of a private file
- * page, a new page where one was lazyfree, another folio of the swap cache.  A CPU with a stale TLB
- * entry would go on reading the old page, and miss what others store.  A page of a shared file
- * mapping only comes back itself; but for what may be dirty see ahead_may_be_next().
- */
-static bool ahead_must_flush(const struct unmap_op *op, const struct unmap_ahead *ahead)
-{
-	return ahead->kind != UNMAP_KIND_FILE || !(op->vma->vm_flags & VM_SHARED);
-}
-
 /* Clear the entries of all successors, and flush them: @op's @run becomes all of them. */
 static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -169,8 +157,9 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 		all->pte = unmap_arch_gather(all->pte, taken[i].pte);
 	}
 	ahead_flush(op);
-	if (ahead_must_flush(op, ahead))
-		ahead->must_flush = true;
+	/* Faults do not lock a folio that was lazyfree: they map a new one at once. */
+	if (ahead->kind == UNMAP_KIND_LAZYFREE)
+		try_to_unmap_flush();
 }
 
 static enum unmap_reason ahead_leave_swap(struct unmap_op *op)
@@ -319,17 +308,18 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
  * @ahead: the stretch
  *
  * The caller holds the lock of the first folio.  From now on anything may happen to the
- * successors.  The caller flushes before it frees or writes any; those for which that would be too
- * late are flushed here: see ahead_must_flush().
+ * successors: a fault may map a copy of a private file page, others may take a page out of its file
+ * and map a new one, or take it from the swap cache.  A CPU with a stale TLB entry would go on
+ * reading the old page, and miss what others store; so the flush comes first.  Stock flushes later,
+ * but keeps a folio locked until it is freed.
  */
 void unmap_ahead_end(struct unmap_ahead *ahead)
 {
 	unsigned int i;
 
-	VM_WARN_ON_ONCE(ahead->nr && ahead->kind != UNMAP_KIND_FILE && !ahead->must_flush);
-	if (ahead->must_flush)
+	if (ahead->nr)
 		try_to_unmap_flush();
-	VM_WARN_ON_ONCE(ahead->must_flush && compat_flush_precedes_write());
+	VM_WARN_ON_ONCE(ahead->nr && compat_flush_is_due());
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)

@@ -31,7 +31,6 @@ struct unmap_taken {
  *	reference to each folio on it; the next one is the last on it.
  * @references: a referenced folio must stay
  * @io: folios may be given swap entries
- * @must_flush: a flush must be made before the folios of @taken are unlocked
  * @looks: ahead_list.c only looks at a folio's entries
  * @suits: ahead_list.c found that the folio may go
  * @gone: ahead_list.c has unmapped it
@@ -49,7 +48,6 @@ struct unmap_ahead {
 	enum ttu_flags flags;
 	bool references;
 	bool io;
-	bool must_flush;
 	bool looks;
 	bool suits;
 	bool gone;

@@ -90,10 +90,8 @@ bool unmap_ahead_needs_care(struct folio *folio)
 }
 
 /*
- * Only clean entries, except of folios in the swap cache.  Through a clean entry no CPU can
- * make the page dirty any more once the entry is cleared; so it does not matter that
- * folio_mkclean() then finds nothing mapped, while the flush is deferred and the folio is not
- * locked.  For the swap cache unmap_ahead_end() flushes first: see ahead_must_flush().
+ * Only clean entries, except of folios in the swap cache: what is dirty, reclaim does not free in
+ * this pass, but for what it writes to swap.
  */
 static bool ahead_may_be_next(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			      struct folio *folio, pte_t pte)

@@ -102,7 +102,6 @@ static bool list_suits(const struct unmap_op *op, struct unmap_ahead *ahead)
 /* Unmap a whole folio, unless it was referenced since list_suits() has looked. */
 static bool list_evict(struct unmap_op *op, struct unmap_ahead *ahead)
 {
-	ahead->must_flush = true;
 	unmap_run_clear(op);
 	if (likely(!ahead->references || !pte_young(op->run.pte)))
 		return unmap_evict_cleared(op);
@@ -280,7 +279,6 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 	ahead.kind = UNMAP_KIND_SWAP;
 	ahead.references = references;
 	ahead.io = io;
-	ahead.must_flush = false;
 	ahead.looks = false;
 	ahead.rest = rest;
 	ahead.wanted = 0;

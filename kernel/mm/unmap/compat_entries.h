@@ -170,6 +170,16 @@ static inline void compat_note_flush(struct vm_area_struct *vma, pte_t pte,
 #endif
 }
 
+/* Whether this task has recorded flushes that it has not made yet. */
+static inline bool compat_flush_is_due(void)
+{
+#ifdef CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
+	return current->tlb_ubc.flush_required;
+#else
+	return false;
+#endif
+}
+
 /* Whether reclaim must make the recorded flushes before it writes what it has unmapped. */
 static inline bool compat_flush_precedes_write(void)
 {

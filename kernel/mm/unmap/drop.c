@@ -220,9 +220,9 @@ static void drop_begin(struct drop *d, int nid, int priority, unsigned int share
 static void drop_await_room(const struct drop *d, struct mem_cgroup *memcg, int priority,
 			    gfp_t gfp)
 {
-	if (priority <= DROP_DESPERATE && d->dropped >= DROP_TABLES_MAX && current->mm &&
-	    mm_match_cgroup(current->mm, memcg))
-		unmap_grace_await_room(gfp, DROP_TABLES_MAX);
+	if (priority <= DROP_DESPERATE && d->dropped >= DROP_TABLES_MAX && gfp & __GFP_FS &&
+	    current->mm && mm_match_cgroup(current->mm, memcg))
+		unmap_grace_await_room(DROP_TABLES_MAX);
 }
 
 /* What unmap_drop_tables() does once it is clear that tables may go. */

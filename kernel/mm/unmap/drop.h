@@ -60,9 +60,7 @@ struct drop_place {
  * @running: look at processes that are not idle, instead of those that are
  * @from: pass so many mms of the list
  * @next: pass so many in the next call
- * @at: the last mm that was passed before the list's lock was dropped; it is kept from being freed
- * @place: of the next mm of the list
- * @left: how many mms and threads may be passed until the list's lock is dropped
+ * @threads_left: how many threads may be looked at while the list is locked
  * @nr: how many elements of @mms are in use
  * @mms: to be looked at; they are kept from being freed, but may lose their users
  * @places: their places in the list
@@ -72,9 +70,7 @@ struct drop_call {
 	u64 before;
 	bool running;
 	unsigned int from, next;
-	struct mm_struct *at;
-	unsigned int place;
-	unsigned int left;
+	unsigned int threads_left;
 	unsigned int nr;
 	struct mm_struct *mms[DROP_MMS_MAX];
 	unsigned int places[DROP_MMS_MAX];

@@ -27,7 +27,7 @@
 /* In one walk at most: */
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
-#define DROP_LOCKED_MAX		256	/* mms and threads, under one hold of the list's lock */
+#define DROP_THREADS_ALL	256	/* threads of all of these, after which no more are looked at */
 #define DROP_STEPS_STAYED	16	/* that a table counts as which was looked at, and stays */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
@@ -87,7 +87,7 @@ static bool drop_wants_mm(struct drop_call *call, struct mm_struct *mm)
 	if (!drop_has_tables(mm))
 		return false;
 	idle = drop_mm_is_idle(mm, 0, call->before, &looked);
-	call->left -= min(call->left, looked);
+	call->threads_left -= min(call->threads_left, looked);
 	if (call->running)
 		return !idle;
 	unmap_count(UNMAP_STAT_DROP_MMS, 1);
@@ -107,66 +107,41 @@ static bool drop_gather_one(struct drop_call *call, struct mm_struct *mm, unsign
 		call->places[call->nr] = place;
 		call->mms[call->nr++] = mm;
 	}
-	return call->nr < DROP_MMS_MAX;
+	return call->nr < DROP_MMS_MAX && call->threads_left;
 }
 
 /*
- * Gather mms behind @call->at, or from the start of the list on.  Returns whether all were looked
- * at that this call looks at; otherwise the list's lock, which is held, is to be dropped.
+ * Gather mms from @call->from on.  The lock of the list is held: not for long, so only so many
+ * threads are looked at.
  */
-static bool drop_gather_part(struct drop_call *call, struct list_head *fifo)
+static void drop_gather_from(struct drop_call *call, struct list_head *fifo)
 {
-	unsigned int end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
-	struct mm_struct *mm = list_prepare_entry(call->at, fifo, lru_gen.list);
+	unsigned int place = 0, end = min(call->from + DROP_LOOKS_MAX, DROP_PLACES_MAX);
+	struct mm_struct *mm;
 
-	list_for_each_entry_continue(mm, fifo, lru_gen.list) {
-		if (call->place == end) {
+	call->next = 0;
+	list_for_each_entry(mm, fifo, lru_gen.list) {
+		if (place == end) {
 			call->next = end == DROP_PLACES_MAX ? 0 : end;
-			return true;
+			break;
 		}
-		if (call->place++ >= call->from && !drop_gather_one(call, mm, call->place - 1)) {
-			call->next = call->place;
-			return true;
-		}
-		call->left -= min(call->left, 1U);
-		if (!call->left) {
-			mmgrab(mm);
-			call->at = mm;
-			return false;
+		if (place++ < call->from)
+			continue;
+		if (!drop_gather_one(call, mm, place - 1)) {
+			call->next = place;
+			break;
 		}
 	}
-	call->next = 0;
-	return true;
-}
-
-/* Whether the mm at which the list's lock was dropped has left the list since. */
-static bool drop_place_is_lost(struct drop_call *call)
-{
-	if (!call->at || (!list_empty(&call->at->lru_gen.list) &&
-			  call->at->lru_gen.memcg == call->memcg))
-		return false;
-	call->next = call->place - 1;
-	return true;
 }
 
 static void drop_gather(struct drop_call *call)
 {
 	struct lru_gen_mm_list *list = &call->memcg->mm_list;
-	struct mm_struct *at;
-	bool over;
 
-	call->at = NULL;
-	call->place = 0;
-	do {
-		at = call->at;
-		call->left = DROP_LOCKED_MAX;
-		spin_lock(&list->lock);
-		over = drop_place_is_lost(call) || drop_gather_part(call, &list->fifo);
-		spin_unlock(&list->lock);
-		if (at)
-			mmdrop(at);
-		cond_resched();
-	} while (!over);
+	call->threads_left = DROP_THREADS_ALL;
+	spin_lock(&list->lock);
+	drop_gather_from(call, &list->fifo);
+	spin_unlock(&list->lock);
 }
 
 /* Whether another process, or this task, should have the processor or the mmap lock. */

@@ -408,7 +408,6 @@ static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
 	ahead.next = rest->prev;
 	ahead.references = references;
 	ahead.io = io;
-	ahead.must_flush = false;
 	ahead.wanted = 0;
 	ahead.nr = 0;
 	rmap_walk(folio, &rwc);

@@ -63,8 +63,8 @@
  *    through it: who looks for a mapping waits for the table's lock as long as the
  *    PMD leads there, and would otherwise miss a page to which a stale TLB entry
  *    still writes.  Page-walk caches are flushed before the PMD lock is dropped; the
- *    table is freed after an RCU grace period, and no IPI broadcast is sent just for
- *    it.  A pass that covers the whole table without
+ *    table is freed after an RCU grace period, and no IPI broadcast is sent just to
+ *    be sure that nobody walks it.  A pass that covers the whole table without
  *    dropping its lock has seen the entries none that it has cleared.  See table.c;
  *    batch_lock_mmap(), batch_unhook_one() and unmap_table_give_back() assert the
  *    locks, discard_tables.c asserts that a caller holds the lock it says it holds,
@@ -98,9 +98,9 @@
  *     nothing is counted.
  *
  * 11. No surprise.  A later fault gets what stock of the same kernel would give: as
- *     had the page table stayed, unless stock frees it, too (Linux 7.3, where one
- *     MADV_DONTNEED discards all that the table maps), or the administrator chose
- *     another policy.  unmap_pmd_unhook() asserts that pmd_none() is true of the mark
+ *     had the page table stayed; or, where stock frees it, too (Linux 7.3: one
+ *     MADV_DONTNEED discards all that the table maps), perhaps a huge page.  Or else
+ *     the administrator chose another policy.  unmap_pmd_unhook() asserts that pmd_none() is true of the mark
  *     that it leaves.
  *
  * 12. References.  Reclaim learns from the accessed bits of a run what it would
@@ -117,15 +117,15 @@
  *
  * 14. Ahead.  What reclaim has not come to yet is unmapped ahead only if the entry is shown by
  *     PFN to map the folio, with the folio's lock (which is only tried) and the page-table lock
- *     held; only if the entry is flushed before the folio lock is dropped, so that nobody reads or
- *     writes an old page through a stale TLB entry while others have a new one; or if it is clean
- *     and of a shared file mapping, where there is no new one; and only if nothing
+ *     held; only if the entry is flushed before the folio lock is dropped, or, of lazyfree memory,
+ *     whose faults do not wait for that, the page-table lock: nobody reads or writes an old page
+ *     through a stale TLB entry while others have a new one; and only if nothing
  *     referenced it, where references count, judged and cleared under one hold of the
  *     page-table lock.  At most 32 folios are locked at a time, and while a swap entry is
  *     allocated two: the first, and the one that gets it.  See ahead.c, ahead_judge.c,
  *     ahead_swap.c and ahead_list.c: ahead_leave() asserts the PFN and that the folio is mapped
- *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due for other memory.
- *     Tested by ahead.
+ *     once, ahead_clear() the bounds, unmap_ahead_end() that no flush is due.  Tested by
+ *     ahead.
  *
  * 15. Dropped.  A full page table goes only if a minor fault can have back each of its entries
  *     as it was: all of its VMAs map a file whose pages faults map around, and each entry is none

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No surprise (law 11): a later fault gets what it would have got if the page table had
- * stayed.
+ * No surprise (law 11): a later fault gets what stock of the same kernel would give, which is
+ * mostly what it would have got if the page table had stayed.
  *
  * After a table is freed its memory looks untouched, and with transparent huge pages the
  * next touch would take a huge page: 2 MiB for each single page that an allocator uses
  * again.  So a mark stays in the PMD.
  *
- * Set		when a table is freed, except if a single MADV_DONTNEED has discarded all
- *		that it mapped, or the policy is "huge"
+ * Set		when a table is freed, except where stock frees it, too (Linux 7.3: a single
+ *		MADV_DONTNEED has discarded all that it mapped), or the policy is "huge"
  * Honoured	by faults that could install a huge page
  * Moved	by mremap(), as a table would be
  * Copied	by fork(), after stock has copied the VMA: __unmap_pmds_fork()
- * Removed	by free_pgtables(), when no VMA is left there; by a MADV_DONTNEED that
- *		covers the whole PMD; where khugepaged would have removed the table
+ * Removed	by free_pgtables(), when no VMA is left there; on Linux 7.3 by a MADV_DONTNEED
+ *		that covers the whole PMD; where khugepaged would have removed the table
  * Overwritten	by any entry that is installed
  *
  * Marks are written with the PMD lock held wherever another task could install an entry.

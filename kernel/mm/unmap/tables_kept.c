@@ -17,7 +17,7 @@
  *
  * A record leaves its bucket when it is taken for a sweep or when the mm loses its last
  * user (unmap_kept_exit()), so that the mm of a record found under the bucket's lock
- * exists.  A task that has swept its own record puts it back empty, since it is likely to
+ * exists.  Who takes a record keeps the mm from being freed, but its last user may go.  A task that has swept its own record puts it back empty, since it is likely to
  * need one again soon; the worker frees it.  The bucket's lock nests inside all other locks
  * except the lock of the shrinker's list, which nests inside the bucket's lock.
  */
@@ -94,8 +94,8 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 	struct kept *record;
 
 	/*
-	 * Page-table locks may be held; reclaim's reserves are not for records.  __GFP_HIGH: they are
-	 * charged even to a group at its limit, which is to get back more.
+	 * Page-table locks may be held.  Charged to the task's group, even at its limit (__GFP_HIGH,
+	 * which may use a part of the page allocator's reserve): it is to get back more.
 	 */
 	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_HIGH | __GFP_ACCOUNT |
 					  __GFP_NOWARN | __GFP_NOMEMALLOC);
@@ -123,6 +123,16 @@ static void kept_remove(struct bucket *bucket, struct kept *record)
 		unmap_kept_unlist(record);
 }
 
+/*
+ * The caller owns the record, and keeps the mm from being freed, but not its last user from going:
+ * as long as the record is in its bucket, the mm exists.
+ */
+static void kept_take(struct bucket *bucket, struct kept *record)
+{
+	mmgrab(record->mm);
+	kept_remove(bucket, record);
+}
+
 /* Add @nr empty tables between @start and @end.  If @nr is 1, @start is in that table. */
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr)
@@ -141,11 +151,14 @@ void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 	p->end = max(p->end, end);
 }
 
-/* Add all places of @from to @to. */
+/* Add all places of @from to @to, which is as old as the older of both then. */
 void unmap_places_copy(struct places *to, const struct places *from)
 {
+	unsigned long since = to->since;
 	unsigned int i;
 
+	if (!places_left(to) || (places_left(from) && time_before(from->since, since)))
+		since = from->since;
 	for (i = 0; i < from->nr_places; i++)
 		unmap_places_add(to, from->place[i],
 				 (from->place[i] & PMD_MASK) + PMD_SIZE, 1);
@@ -153,15 +166,19 @@ void unmap_places_copy(struct places *to, const struct places *from)
 	if (from->end)
 		unmap_places_add(to, from->start, from->end,
 				 max(from->nr, from->nr_places + 2) - from->nr_places);
+	to->since = since;
 }
 
 /*
- * Whether the mm may get a record: it has users.  One without has lost its records, or is about
- * to.  The flag comes before the test here; in unmap_kept_exit() it is read after the last user
- * has gone: so that either sees the other.
+ * Whether the mm may get a record: the switch is on, and it has users.  One without has lost its
+ * records, or is about to.  The flag comes before the test here; in unmap_kept_exit() it is read
+ * after the last user has gone: so that either sees the other.  So it is with the switch and
+ * unmap_kept_forget_all(), under the bucket's lock, which is held.
  */
 static bool kept_may_begin(struct mm_struct *mm)
 {
+	if (!unmap_tables_enabled())
+		return false;
 	mm_flags_set(MMF_UNMAP_KEPT, mm);
 	smp_mb();
 	return atomic_read(&mm->mm_users);
@@ -286,9 +303,7 @@ void unmap_kept_forget_all(void)
 
 /*
  * Take a record of @mm, which is current->mm, with places; null if there is none.
- * mmget_not_zero(), because a kernel thread that borrows the mm (kthread_use_mm()) need not hold
- * a user reference: the last user may be in __mmput() by now.  Records whose range takes long to
- * walk are left to the worker.
+ * Records whose range takes long to walk are left to the worker.
  */
 struct kept *unmap_kept_take_own(struct mm_struct *mm)
 {
@@ -303,10 +318,8 @@ struct kept *unmap_kept_take_own(struct mm_struct *mm)
 		if (record->mm == mm && places_left(&record->places) &&
 		    !places_are_sparse(&record->places))
 			break;
-	if (record && mmget_not_zero(mm))
-		kept_remove(bucket, record);
-	else
-		record = NULL;
+	if (record)
+		kept_take(bucket, record);
 	spin_unlock(&bucket->lock);
 	return record;
 }
@@ -342,8 +355,8 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 		} else if (!places_left(&record->places)) {
 			kept_remove(bucket, record);
 			kept_free(record);
-		} else if (mmget_not_zero(record->mm)) {
-			kept_remove(bucket, record);
+		} else {
+			kept_take(bucket, record);
 			break;
 		}
 	}
@@ -354,12 +367,12 @@ struct kept *unmap_kept_take_due(unsigned int i, unsigned long *next)
 /**
  * unmap_kept_try_take - the shrinker takes a record out of its bucket
  * @record: in the shrinker's list; the list's lock is held
- * @age: leave the record if its first place was added less than this many ticks ago: then none of
- *	its tables has been empty for longer.  The sweep looks at the age of each table.
+ * @age: leave the record if its first place was added less than this many ticks ago: none of its
+ *	tables has been empty for much longer.  The sweep looks at the age of each table.
  *
  * On success the caller removes the record from the list, too.
  *
- * Return: false if the record is too young, if its mm has no users, or if the bucket is locked.
+ * Return: false if the record is too young, or if the bucket is locked.
  */
 bool unmap_kept_try_take(struct kept *record, unsigned long age)
 {
@@ -369,18 +382,19 @@ bool unmap_kept_try_take(struct kept *record, unsigned long age)
 	/* The lock order is bucket, then list; the list is locked already, so only try. */
 	if (!spin_trylock(&bucket->lock))
 		return false;
-	taken = time_after_eq(jiffies, record->places.since + age) &&
-		mmget_not_zero(record->mm);
-	if (taken)
+	taken = time_after_eq(jiffies, record->places.since + age);
+	if (taken) {
+		mmgrab(record->mm);
 		hlist_del(&record->node);
+	}
 	spin_unlock(&bucket->lock);
 	return taken;
 }
 
 /*
  * Give up a record that was taken.  Places that are left are merged into the mm's
- * current record, or the record goes back to its bucket.  The caller no longer owns it, nor
- * the user reference to the mm.
+ * current record, or the record goes back to its bucket, unless the mm has lost its last user, or
+ * the switch is off.  The caller no longer owns it, nor the reference to the mm.
  */
 void unmap_kept_put_back(struct kept *record)
 {
@@ -395,19 +409,19 @@ void unmap_kept_put_back(struct kept *record)
 		unmap_places_copy(&other->places, &record->places);
 		other->due = record->due;
 		other->pause = record->pause;
-	} else if (!other && kept_list_by_policy(record)) {
+	} else if (!other && kept_may_begin(mm) && kept_list_by_policy(record)) {
 		hlist_add_head(&record->node, &bucket->records);
 		kept = true;
 	}
 	spin_unlock(&bucket->lock);
 	if (!kept)
 		kept_free(record);
-	mmput_async(mm);
+	mmdrop(mm);
 }
 
-/* Free a record that was taken and has no places left, and drop the mm's user reference. */
+/* Free a record that was taken and has no places left, and drop the reference to the mm. */
 void unmap_kept_drop(struct kept *record)
 {
-	mmput_async(record->mm);
+	mmdrop(record->mm);
 	kept_free(record);
 }

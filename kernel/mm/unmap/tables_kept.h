@@ -63,6 +63,7 @@ static inline void unmap_places_clear(struct places *p)
 {
 	p->nr = 0;
 	p->nr_places = 0;
+	p->since = 0;
 	p->start = 0;
 	p->end = 0;
 }
@@ -79,8 +80,8 @@ static inline bool places_are_sparse(const struct places *p)
 }
 
 /*
- * tables_kept.c.  The caller that takes a record owns it, together with a user reference to
- * its mm, until the caller puts the record back or drops it.
+ * tables_kept.c.  The caller that takes a record owns it, together with a reference to its mm
+ * (mmgrab()), until the caller puts the record back or drops it.
  */
 void unmap_places_add(struct places *p, unsigned long start, unsigned long end,
 		      unsigned int nr);
@@ -116,7 +117,7 @@ static inline void unmap_kept_unlist(struct kept *record)
 #endif
 
 /* tables_waiting.c */
-void unmap_grace_await_room(gfp_t gfp, long few);
+void unmap_grace_await_room(long few);
 
 /* tables_worker.c: jiffies until the worker first sweeps a record, and until it retries. */
 #define WORKER_FIRST	max(HZ / 50, 1)

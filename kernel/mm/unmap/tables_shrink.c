@@ -45,7 +45,7 @@ void unmap_kept_unlist(struct kept *record)
 
 /*
  * With seeks == 0 reclaim asks to scan half of this count, rounded down, so a single record
- * is counted as two.  While the switch is off, records stay in their lists.
+ * is counted as two.
  */
 static unsigned long shrink_count(struct shrinker *s, struct shrink_control *sc)
 {
@@ -105,9 +105,20 @@ static unsigned long shrink_scan(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned int freed = shrink_one(sc, KEEP_AGE);
 
-	if (freed)
-		unmap_grace_await_room(sc->gfp_mask, MANY);
+	/* Without __GFP_FS, others may need what the caller has locked. */
+	if (freed && sc->gfp_mask & __GFP_FS)
+		unmap_grace_await_room(MANY);
 	return freed;
+}
+
+/*
+ * Whether the group has lists of its own: not if kernel memory is not charged, nor once it was
+ * removed.  Otherwise it would be those of another.
+ */
+static bool shrink_has_lists(struct mem_cgroup *memcg)
+{
+	return !memcg || mem_cgroup_is_root(memcg) ||
+	       (memcg_kmem_online() && mem_cgroup_online(memcg));
 }
 
 /**
@@ -122,7 +133,7 @@ void unmap_kept_shrink_all(int nid, struct mem_cgroup *memcg)
 	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nid = nid, .memcg = memcg };
 	unsigned long left;
 
-	if (unlikely(!lists.node))
+	if (unlikely(!lists.node) || !shrink_has_lists(memcg))
 		return;
 	for (left = list_lru_shrink_count(&lists, &sc); left; left--) {
 		shrink_one(&sc, 0);

@@ -15,6 +15,7 @@
 #include <linux/pagewalk.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 
 #include "internal.h"
 #include "table.h"
@@ -333,14 +334,10 @@ static void sweep_pin_task(bool here)
 }
 
 /* Sweep until the step is over.  Returns false if the mmap lock could not be taken. */
-static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
+static bool sweep_step_used(struct sweep *s, struct mm_struct *mm, struct places *p)
 {
-	bool locked;
+	bool locked = mmap_read_trylock(mm);
 
-	VM_WARN_ON_ONCE(!unmap_may_lock(mm));
-	s->looked = 0;
-	sweep_pin_task(true);
-	locked = mmap_read_trylock(mm);
 	/* If fork() failed halfway, the child's mm still has VMAs of its parent. */
 	if (locked && check_stable_address_space(mm))
 		unmap_places_clear(p);
@@ -348,8 +345,28 @@ static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
 		sweep_places(s, mm, p);
 	if (locked)
 		mmap_read_unlock(mm);
-	sweep_pin_task(false);
 	return locked;
+}
+
+/*
+ * The mm is used only while the task is pinned: otherwise a process that exits would have its files
+ * and its memory until this task runs again.  If it has exited, there is nothing left to sweep.
+ */
+static bool sweep_step(struct sweep *s, struct mm_struct *mm, struct places *p)
+{
+	bool more = false;
+
+	VM_WARN_ON_ONCE(!unmap_may_lock(mm));
+	s->looked = 0;
+	sweep_pin_task(true);
+	if (mmget_not_zero(mm)) {
+		more = sweep_step_used(s, mm, p);
+		mmput_async(mm);
+	} else {
+		unmap_places_clear(p);
+	}
+	sweep_pin_task(false);
+	return more;
 }
 
 /**

@@ -8,8 +8,8 @@
  * tables would fill the room that a group has left, further empty tables are not unhooked
  * for a while: if they are filled again, they cost nothing.
  */
+#include <linux/array_size.h>
 #include <linux/atomic.h>
-#include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
@@ -119,26 +119,37 @@ int unmap_grace_try_begin(struct mm_struct *mm)
 	return slot;
 }
 
+/* How many tables of all groups wait. */
+static long grace_waiting(void)
+{
+	unsigned int slot;
+	long nr = 0;
+
+	for (slot = 0; slot < ARRAY_SIZE(waiting); slot++)
+		nr += atomic_long_read(&waiting[slot]);
+	return nr;
+}
+
 /**
  * unmap_grace_await_room - let tables be freed for which a group at its limit waits
- * @gfp: what reclaim may do; without __GFP_FS the caller may hold what others wait for
  * @few: so many tables are worth a wait
  *
  * Reclaim calls this when it has unhooked tables, or finds nothing else.  If the group of the
- * reclaiming task has hardly any room, and @few or more tables of it wait for their grace period,
- * wait until they are freed: otherwise a process would be OOM-killed.  Waits for one grace period,
- * for at most a tenth of a second, or until the group has room.
+ * reclaiming task, or one above, has hardly any room, and @few or more tables wait for their grace
+ * period, wait until they are freed: otherwise a process would be OOM-killed.  The tables may be
+ * those of any group below the one at its limit.  Waits for one grace period, for at most a tenth
+ * of a second, or until there is room.  Tables that an mmu_gather frees are not counted.
  */
-void unmap_grace_await_room(gfp_t gfp, long few)
+void unmap_grace_await_room(long few)
 {
-	unsigned long cookie = get_state_synchronize_rcu();
-	unsigned long end = jiffies + HZ / 10;
+	unsigned long end = jiffies + HZ / 10, cookie;
 
-	if (!(gfp & __GFP_FS) || current_is_kswapd() || !current->mm ||
-	    atomic_long_read(&waiting[grace_slot_of(current->mm)]) < few)
+	if (current_is_kswapd() || !current->mm || compat_memcg_room(current->mm) >= FEW ||
+	    grace_waiting() < few)
 		return;
+	cookie = start_poll_synchronize_rcu();
 	while (!poll_state_synchronize_rcu(cookie) && time_before(jiffies, end) &&
-	       compat_memcg_room(current->mm) < FEW)
+	       grace_waiting() >= few && compat_memcg_room(current->mm) < FEW)
 		if (schedule_timeout_killable(1))
 			break;
 }

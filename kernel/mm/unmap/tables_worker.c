@@ -108,10 +108,13 @@ void unmap_worker_policy_changed(void)
 		queue_delayed_work(system_dfl_wq, &worker, WORKER_FIRST);
 }
 
-/* Make sure that the worker runs: a record was added.  Any lock may be held. */
+/*
+ * Make sure that the worker runs: a record was added.  If the switch was turned off meanwhile, the
+ * worker drops it.  Any lock may be held.
+ */
 void unmap_worker_wake(void)
 {
-	if (unmap_policy_eager())
+	if (unmap_policy_eager() || !unmap_tables_enabled())
 		unmap_worker_policy_changed();
 }
 
@@ -120,8 +123,9 @@ void unmap_worker_wake(void)
  *
  * Frees the tables that unmap_kept_evicted() has recorded.  If the mmap lock cannot be taken
  * for reading, the worker frees them later, as it does tables of other processes, and what
- * this process emptied in another control group.  The caller holds no folio lock and no rmap
- * lock.
+ * this process emptied in another control group.  So it does if their group has no room for
+ * tables that wait.  The caller may hold locks with which memory may be reclaimed, but no lock of
+ * page tables.
  */
 void unmap_sweep_own(void)
 {

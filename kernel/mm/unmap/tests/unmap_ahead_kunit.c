@@ -88,8 +88,6 @@ static unsigned int collect(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, t->ahead.taken[i].folio, t->folios[i + 1]);
 	for (i = 0; i < NR; i++)
 		KUNIT_EXPECT_EQ(test, folio_test_locked(t->folios[i]), i && i <= nr);
-	/* As if the successors' entries had been cleared: no flush is recorded. */
-	t->ahead.must_flush = t->ahead.kind == UNMAP_KIND_SWAP;
 	unmap_ahead_end(&t->ahead);
 	return nr;
 }

@@ -14,6 +14,7 @@
 #define VICTIM_TABLES	256L
 #define IDLE_TABLES	64L	/* of each of those that are killed */
 #define IDLE		8
+#define SOON		0.02	/* seconds: a fifth of the period in which cpu.max stops a task */
 
 /* Few pages of each table, so that all are filled again soon. */
 static void fill_again(const char *mem, long tables)
@@ -63,13 +64,20 @@ static int start_idle(int shm, const char *mem, int ready)
 		pause();
 }
 
-/* What a process has attached is detached when it is gone, whoever looks at its tables then. */
+/*
+ * What a process has attached is detached when it is gone, or very soon: the other task may be in
+ * the middle of one of its tables.
+ */
 static bool is_detached(int pid, int shm, unsigned long left)
 {
 	struct shmid_ds stat;
+	double end;
 
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
-	CHECK(!shmctl(shm, IPC_STAT, &stat));
+	end = now() + SOON;
+	do {
+		CHECK(!shmctl(shm, IPC_STAT, &stat));
+	} while (stat.shm_nattch > left && now() < end);
 	CHECK_EQ(left, stat.shm_nattch);
 	return true;
 }
