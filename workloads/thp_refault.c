@@ -10,6 +10,8 @@
  * unaligned:   2 MiB at a time, shifted by 1 MiB
  * shmem:       filled with small pages; huge pages are enabled afterwards; a hole of
  *              64 KiB is punched at a time
+ * whole:       filled with small pages in the same way; one MADV_DONTNEED of all
+ * mixed:       the same, 2 MiB and 64 KiB at a time: the first piece covers a table
  *
  * MODE selects who gets huge pages: "always", "madvise" (the range is advised) or "never".
  * Two modes select a tables_policy instead, with huge pages always: "huge"; and "pressure",
@@ -44,7 +46,7 @@ typedef void purge_fn(const struct range *r);
 static void discard(const struct range *r, size_t piece)
 {
 	for (size_t i = 0; i < r->len; i += piece)
-		advise(r->mem + i, piece, MADV_DONTNEED);
+		advise(r->mem + i, i + piece < r->len ? piece : r->len - i, MADV_DONTNEED);
 }
 
 static void purge_4k(const struct range *r)
@@ -73,15 +75,28 @@ static void purge_shmem(const struct range *r)
 		punch(r->fd, i, PIECE);
 }
 
+static void purge_whole(const struct range *r)
+{
+	discard(r, r->len);
+}
+
+static void purge_mixed(const struct range *r)
+{
+	discard(r, TABLE + PIECE);
+}
+
 static const struct row {
 	const char *name;
 	purge_fn *purge;
+	bool small;		/* filled while there are no huge pages */
 } rows[] = {
-	{ "4K", purge_4k },
-	{ "64K", purge_64k },
-	{ "2M", purge_2m },
-	{ "unaligned", purge_unaligned },
-	{ "shmem", purge_shmem },
+	{ "4K", purge_4k, false },
+	{ "64K", purge_64k, false },
+	{ "2M", purge_2m, false },
+	{ "unaligned", purge_unaligned, false },
+	{ "shmem", purge_shmem, true },
+	{ "whole", purge_whole, true },
+	{ "mixed", purge_mixed, true },
 };
 
 static const struct mode {
@@ -103,7 +118,7 @@ static const struct row *find_row(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, name, len))
 			return &rows[i];
-	fail("unknown case %s: expected 4K, 64K, 2M, unaligned or shmem", name);
+	fail("unknown case %s: expected 4K, 64K, 2M, unaligned, shmem, whole or mixed", name);
 }
 
 static const struct mode *find_mode(const char *name)
@@ -160,15 +175,16 @@ static struct range make_range(const struct row *row, const struct mode *mode, s
 {
 	struct range r = { .mem = map_anon(len), .len = len, .fd = -1 };
 
-	if (row->purge == purge_shmem) {
+	if (row->purge == purge_shmem)
 		r.fd = map_shared(r.mem, len);
-		fill(&r);
+	else if (!strcmp(mode->thp, "madvise"))
+		advise(r.mem, len, MADV_HUGEPAGE);
+	if (row->small)
+		set_thp("never");
+	fill(&r);
+	if (row->purge == purge_shmem)
 		write_text(HUGE "shmem_enabled", "always");
-	} else {
-		if (!strcmp(mode->thp, "madvise"))
-			advise(r.mem, len, MADV_HUGEPAGE);
-		fill(&r);
-	}
+	set_thp(mode->thp);
 	return r;
 }
 

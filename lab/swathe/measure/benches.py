@@ -184,6 +184,8 @@ BENCHES = (
             "2M",
             "unaligned",
             "shmem",
+            "whole",
+            "mixed",
             "64K-never",
             "64K-madvise",
             "64K-huge",
