@@ -67,7 +67,8 @@ static __always_inline bool discard_four_alike(const pte_t *ptep, pte_t want, u6
  *
  * The last argument of clear_full_ptes() is 1 although the mm may live on.  On x86,
  * which alone takes this path, that selects a plain store and nothing else;
- * page_table_check is still called.
+ * page_table_check is still called.  The hook x86__ptep_full__plain does not fit a kernel
+ * where that is not so.
  */
 static __always_inline void discard_clear_entries(struct discard *d, unsigned int at,
 						  unsigned int nr, bool clear)
