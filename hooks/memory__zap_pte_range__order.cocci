@@ -22,8 +22,10 @@ zap_pte_range(...) {
   	tlb_flush_rmaps(tlb, vma);
   }
 - pte_unmap_unlock(pte, ptl);
-+ if (reclaim && direct && addr == end)
++ if (reclaim && direct && addr == end) {
++	VM_WARN_ON_ONCE(tlb->delayed_rmap);
 +	direct = zap_empty_pte_table(mm, pmd, ptl, value);
++ }
 + pte_unmap_unlock(pte, ptl);
 ...>
 }
