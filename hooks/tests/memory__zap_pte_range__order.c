@@ -7,7 +7,15 @@ static unsigned long zap_pte_range(struct gather *tlb, struct area *vma, pmd_t *
 again:
 	start = map_lock(mm, pmd, addr, &ptl);
 	addr = zap(tlb, start, end, &flush);
-	/* The lock is held still. */
+	/*
+	 * The lock is held still.
+	 *
+	 * As many lines as in the kernel:
+	 * one,
+	 * two,
+	 * three,
+	 * four.
+	 */
 	if (may_go && direct && addr == end)
 		direct = zap_empty_pte_table(mm, pmd, ptl, &pmdval);
 
