@@ -5,7 +5,9 @@
  * unmap.window (/sys/module/unmap/parameters/window) is a number of microseconds.  The
  * code waits that long in each window in which another CPU can change what was read, or sees
  * what is half done: at most 50 milliseconds, or 200 where it may sleep.  unmap_windows in
- * debugfs counts the windows, for tests that wait for one.
+ * debugfs counts the windows, for tests that wait for one; unmap.window_at selects one by its
+ * number, so that the code waits in no other (0: in all).  A window ends when unmap.window
+ * becomes 0.
  *
  * fail_pte_map in debugfs has the usual knobs of fault injection.  It makes
  * pte_offset_map_lock() find no page table, as if the table had just been freed (law 8).
@@ -26,23 +28,33 @@
 #define LONG_WINDOW_MAX	200000U
 
 static unsigned int window;
+static unsigned int window_at;
 static atomic_t windows;
 
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "unmap."
 module_param(window, uint, 0600);
+module_param(window_at, uint, 0600);
+
+/* Whether to wait in this window. */
+static bool window_opens(void)
+{
+	unsigned int nr = atomic_inc_return(&windows), at = READ_ONCE(window_at);
+
+	return !at || nr == at;
+}
 
 /* Spins, because the caller may hold spinlocks. */
 void unmap_window(void)
 {
 	unsigned int us = READ_ONCE(window);
 
-	if (!us)
+	if (!us || !window_opens())
 		return;
-	atomic_inc(&windows);
 	us = min(us, WINDOW_MAX);
-	mdelay(us / USEC_PER_MSEC);
-	udelay(us % USEC_PER_MSEC);
+	for (; us > USEC_PER_MSEC && READ_ONCE(window); us -= USEC_PER_MSEC)
+		mdelay(1);
+	udelay(min_t(unsigned int, us, USEC_PER_MSEC));
 }
 
 /* Where the caller may sleep: long enough for system calls of another task. */
@@ -55,8 +67,8 @@ void unmap_long_window(void)
 		unmap_window();
 		return;
 	}
-	atomic_inc(&windows);
-	usleep_range(us, us + WINDOW_MAX);
+	if (window_opens())
+		usleep_range(us, us + WINDOW_MAX);
 }
 
 static DECLARE_FAULT_ATTR(fail_pte_map);

@@ -164,10 +164,18 @@ long long windows_opened(void)
 	return read_text(WINDOWS, text, sizeof(text)) ? strtoll(text, NULL, 10) : -1;
 }
 
+static void set_parameter(const char *path, unsigned long value)
+{
+	if (!access(path, W_OK))
+		write_number(path, value);
+}
+
 void table_window(unsigned int us)
 {
-	const char *path = "/sys/module/unmap/parameters/window";
+	set_parameter("/sys/module/unmap/parameters/window", us);
+}
 
-	if (!access(path, W_OK))
-		write_number(path, us);
+void table_window_at(long long nr)
+{
+	set_parameter("/sys/module/unmap/parameters/window_at", nr);
 }

@@ -133,8 +133,10 @@ long faults_off(const char *what);
  * microseconds, with its locks held.  Widens the race with readers.
  */
 void table_window(unsigned int us);
-/* How often code has waited for that since boot; -1: not in this kernel. */
+/* How many windows there were since boot, while that was not 0; -1: not in this kernel. */
 long long windows_opened(void);
+/* Wait in the window with this number only; 0: in all. */
+void table_window_at(long long nr);
 
 double now(void);		/* seconds */
 /*

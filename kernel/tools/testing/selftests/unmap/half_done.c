@@ -93,6 +93,8 @@ static void *act_in_windows(void *arg)
 		} else {
 			h->met = await_window(h);
 			h->right = h->action->act(h);
+			/* It need not last longer. */
+			table_window(0);
 		}
 		__atomic_store_n(&h->told, step, __ATOMIC_RELEASE);
 	}
@@ -106,6 +108,8 @@ static bool discard_once(struct half *h, long round, long nth)
 	await_step(&h->told, 2 * round - 1);
 	h->over = false;
 	h->window = windows_opened() + nth;
+	table_window_at(h->window);
+	table_window(h->action->window);
 	__atomic_store_n(&h->asked, 2 * round, __ATOMIC_RELEASE);
 	CHECK(!madvise(h->scene->mem, LEN, MADV_DONTNEED));
 	__atomic_store_n(&h->over, true, __ATOMIC_RELEASE);
@@ -263,9 +267,9 @@ static bool halve(struct scene *scene, const struct action *action)
 
 	CHECK(make_half(&h));
 	CHECK(!pthread_create(&h.thread, NULL, act_in_windows, &h));
-	table_window(action->window);
 	right = discard_in_windows(&h);
 	table_window(0);
+	table_window_at(0);
 	__atomic_store_n(&h.asked, NO_MORE, __ATOMIC_RELEASE);
 	pthread_join(h.thread, NULL);
 	return right;
@@ -353,6 +357,7 @@ FIXTURE_SETUP(half_done)
 FIXTURE_TEARDOWN(half_done)
 {
 	table_window(0);
+	table_window_at(0);
 	end();
 }
 
