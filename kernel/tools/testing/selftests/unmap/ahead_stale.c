@@ -70,15 +70,22 @@ static bool reclaim_with_threads(struct stale *stale)
 	return true;
 }
 
+/* Nothing is copied yet. */
+static bool map_privately(const struct scene *s)
+{
+	CHECK(mmap(s->mem, s->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, s->fd, 0) ==
+	      s->mem);
+	CHECK(!madvise(s->mem, s->len, MADV_POPULATE_READ));
+	return true;
+}
+
 bool stale_read(struct scene *s)
 {
 	struct stale stale = { .s = s };
 	bool right;
 
 	CHECK(ahead_make(s));
-	if (s->kind == FILE_SHARED)
-		CHECK(mmap(s->mem, s->len, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, s->fd, 0) == s->mem);
+	CHECK(s->kind != FILE_SHARED || map_privately(s));
 	table_window(LONG_WINDOW);
 	right = reclaim_with_threads(&stale);
 	table_window(0);
