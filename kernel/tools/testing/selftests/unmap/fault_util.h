@@ -199,7 +199,7 @@ void latency_end(struct throttled *t);
 /* In the victim: enter its group, and start the thread; false if that fails. */
 bool latency_start(pthread_t *thread, struct latency *latency);
 /*
- * Measure for so long.  Whether @counter rose, and the victim was stalled for less than a quarter
+ * Measure for so long.  Whether @counter rose, and the victim was stalled for less than a tenth
  * of the time.
  */
 bool latency_stays_low(struct throttled *t, double seconds);
