@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-expression ahead, E;
+expression ahead;
 @@
 unmap_ahead_end(...)
 {
@@ -8,8 +8,6 @@ unmap_ahead_end(...)
 - if (ahead->nr)
 + if (ahead->nr && (!unmap_mutated(AHEAD_STALE) || ahead->kind == UNMAP_KIND_SWAP))
 	try_to_unmap_flush();
-- VM_WARN_ON_ONCE(E);
-+ VM_WARN_ON_ONCE(!unmap_mutated(AHEAD_STALE) && (E));
   ...
 }
 

@@ -2,15 +2,16 @@
 /* Stores that other CPUs must see at once: see ahead.h. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "ahead.h"
 
 /*
- * A page was unmapped ahead and unlocked, and reclaim has not come to it yet.  A thread on another
- * CPU stores to it, and so gets a page of its own: a copy of a file's page, or a new page in the
- * place of one that was lazyfree.  Then a thread on reclaim's CPU, whose TLB knows the old page,
+ * A page was unmapped ahead and unlocked, and reclaim, which sleeps then, has not come to it yet.  A
+ * thread stores to it, and so gets a page of its own: a copy of a file's page, or a new page in the
+ * place of one that was lazyfree.  Then a thread on another CPU, whose TLB knows the old page,
  * reads: it must see the store.
  */
 #define AT		(5 * PAGE)	/* a successor in the first stretch */
@@ -20,9 +21,8 @@
 struct stale {
 	const struct scene *s;
 	pthread_t storer, reader;
-	long long before;	/* windows */
-	int to_reader[2];
-	bool over, met;
+	long long before;	/* windows; -1: not yet */
+	bool reads, stored, over, met;
 	char seen;
 };
 
@@ -31,40 +31,57 @@ static void *store_in_window(void *arg)
 {
 	struct stale *stale = arg;
 
-	use_cpu(1);
+	use_cpu(0);
+	while (__atomic_load_n(&stale->before, __ATOMIC_ACQUIRE) < 0)
+		sched_yield();
 	while (!stale->met && !__atomic_load_n(&stale->over, __ATOMIC_ACQUIRE))
 		stale->met = windows_opened() > stale->before;
 	WRITE_ONCE(stale->s->mem[AT], STORED);
-	close(stale->to_reader[1]);
+	__atomic_store_n(&stale->stored, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void *read_after_store(void *arg)
+/* Reads all the time: a CPU that was idle flushes its TLB when it is used again. */
+static void *keep_reading(void *arg)
 {
 	struct stale *stale = arg;
-	char none;
+	bool stored;
 
-	use_cpu(0);
-	if (!read(stale->to_reader[0], &none, 1))
+	use_cpu(1);
+	do {
+		stored = __atomic_load_n(&stale->stored, __ATOMIC_ACQUIRE);
 		stale->seen = READ_ONCE(stale->s->mem[AT]);
+		__atomic_store_n(&stale->reads, true, __ATOMIC_RELEASE);
+		cpu_relax();
+	} while (!stored);
 	return NULL;
+}
+
+static bool page_out_in_window(struct stale *stale)
+{
+	const struct scene *s = stale->s;
+	bool done;
+
+	while (!__atomic_load_n(&stale->reads, __ATOMIC_ACQUIRE))
+		sched_yield();
+	table_window(LONG_WINDOW);
+	__atomic_store_n(&stale->before, windows_opened(), __ATOMIC_RELEASE);
+	done = !madvise(s->mem, STRETCH * PAGE, MADV_PAGEOUT);
+	__atomic_store_n(&stale->over, true, __ATOMIC_RELEASE);
+	table_window(0);
+	return done;
 }
 
 static bool reclaim_with_threads(struct stale *stale)
 {
-	const struct scene *s = stale->s;
+	bool done;
 
-	CHECK(!pipe(stale->to_reader));
-	CHECK(!pthread_create(&stale->reader, NULL, read_after_store, stale));
-	stale->before = windows_opened();
+	CHECK(!pthread_create(&stale->reader, NULL, keep_reading, stale));
 	CHECK(!pthread_create(&stale->storer, NULL, store_in_window, stale));
-	/* This CPU's TLB has the page now. */
-	CHECK(READ_ONCE(s->mem[AT]) != STORED);
-	CHECK(!madvise(s->mem, STRETCH * PAGE, MADV_PAGEOUT));
-	__atomic_store_n(&stale->over, true, __ATOMIC_RELEASE);
+	done = page_out_in_window(stale);
 	pthread_join(stale->storer, NULL);
 	pthread_join(stale->reader, NULL);
-	close(stale->to_reader[0]);
+	CHECK(done);
 	CHECK(stale->met);
 	CHECK_EQ(STORED, stale->seen);
 	return true;
@@ -81,13 +98,9 @@ static bool map_privately(const struct scene *s)
 
 bool stale_read(struct scene *s)
 {
-	struct stale stale = { .s = s };
-	bool right;
+	struct stale stale = { .s = s, .before = -1 };
 
 	CHECK(ahead_make(s));
 	CHECK(s->kind != FILE_SHARED || map_privately(s));
-	table_window(LONG_WINDOW);
-	right = reclaim_with_threads(&stale);
-	table_window(0);
-	return right;
+	return reclaim_with_threads(&stale);
 }

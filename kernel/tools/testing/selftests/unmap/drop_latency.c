@@ -85,6 +85,7 @@ static bool is_detached(int pid, int shm, unsigned long left)
 static bool kill_some(int shm, const char *mem)
 {
 	int pids[IDLE], ready[2];
+	bool right = true;
 	char token;
 
 	CHECK(!pipe(ready));
@@ -94,11 +95,13 @@ static bool kill_some(int shm, const char *mem)
 	}
 	/* The throttled task comes to them. */
 	usleep(150000);
-	for (int i = 0; i < IDLE; i++)
-		CHECK(is_detached(pids[i], shm, IDLE - 1 - i));
+	for (int i = 0; i < IDLE && right; i++)
+		right = is_detached(pids[i], shm, IDLE - 1 - i);
+	for (int i = 0; i < IDLE && !right; i++)
+		kill(pids[i], SIGKILL);
 	close(ready[0]);
 	close(ready[1]);
-	return true;
+	return right;
 }
 
 void drop_killed_job(struct child *child, void *arg)
