@@ -96,8 +96,8 @@ bool unmap_ahead_swap_one(struct folio *folio)
  * @ahead: the stretch
  *
  * May sleep.  Each folio is locked while it gets its swap entry, if nobody else has locked it.  The
- * first folio of the stretch is locked, too, and unmapped: its process may wait for it.  So stops if
- * another task should run, or did; and at the first folio that gets none.
+ * first folio of the stretch is locked, too, and unmapped: its process may wait for it.  So stops
+ * if another task should run, or did; and at the first folio that gets none.
  *
  * Return: how many got one.
  */

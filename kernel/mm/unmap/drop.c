@@ -259,7 +259,8 @@ static noinline void drop_for_group(struct lruvec *lruvec, struct mem_cgroup *me
  * @memcg: the group whose processes are looked at, not those of groups below; null: none
  * @priority: reclaim's; 0 is the most urgent
  *
- * Called by unmap_shrink_slab(), with the same locks.  Reschedules; if @gfp has __GFP_FS, may sleep.
+ * Called by unmap_shrink_slab(), with the same locks.  Reschedules; if @gfp has __GFP_FS, may
+ * sleep.
  */
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {

@@ -27,7 +27,7 @@
 /* In one walk at most: */
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
-#define DROP_THREADS_ALL	256	/* threads of all of these, after which no more are looked at */
+#define DROP_THREADS_ALL	256	/* threads of all of these; then no more mms are */
 #define DROP_STEPS_STAYED	16	/* that a table counts as which was looked at, and stays */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */

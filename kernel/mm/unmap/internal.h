@@ -100,8 +100,8 @@
  * 11. No surprise.  A later fault gets what stock of the same kernel would give: as
  *     had the page table stayed; or, where stock frees it, too (Linux 7.3: one
  *     MADV_DONTNEED discards all that the table maps), perhaps a huge page.  Or else
- *     the administrator chose another policy.  unmap_pmd_unhook() asserts that pmd_none() is true of the mark
- *     that it leaves.
+ *     the administrator chose another policy.  unmap_pmd_unhook() asserts that
+ *     pmd_none() is true of the mark that it leaves.
  *
  * 12. References.  Reclaim learns from the accessed bits of a run what it would
  *     learn entry by entry: stock's functions age each young entry, in the order

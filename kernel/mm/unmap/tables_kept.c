@@ -17,9 +17,10 @@
  *
  * A record leaves its bucket when it is taken for a sweep or when the mm loses its last
  * user (unmap_kept_exit()), so that the mm of a record found under the bucket's lock
- * exists.  Who takes a record keeps the mm from being freed, but its last user may go.  A task that has swept its own record puts it back empty, since it is likely to
- * need one again soon; the worker frees it.  The bucket's lock nests inside all other locks
- * except the lock of the shrinker's list, which nests inside the bucket's lock.
+ * exists.  Who takes a record keeps the mm from being freed, but its last user may go.  A
+ * task that has swept its own record puts it back empty, since it is likely to need one again
+ * soon; the worker frees it.  The bucket's lock nests inside all other locks except the lock
+ * of the shrinker's list, which nests inside the bucket's lock.
  */
 #include <linux/hash.h>
 #include <linux/memcontrol.h>
@@ -94,8 +95,9 @@ static struct kept *kept_alloc(struct bucket *bucket, struct mm_struct *mm,
 	struct kept *record;
 
 	/*
-	 * Page-table locks may be held.  Charged to the task's group, even at its limit (__GFP_HIGH,
-	 * which may use a part of the page allocator's reserve): it is to get back more.
+	 * Page-table locks may be held.  Charged to the task's group, even at its limit
+	 * (__GFP_HIGH, which may use a part of the page allocator's reserve): it is to get
+	 * back more.
 	 */
 	record = kmalloc(sizeof(*record), GFP_NOWAIT | __GFP_HIGH | __GFP_ACCOUNT |
 					  __GFP_NOWARN | __GFP_NOMEMALLOC);
@@ -180,7 +182,7 @@ static bool kept_may_begin(struct mm_struct *mm)
 	if (!unmap_tables_enabled())
 		return false;
 	mm_flags_set(MMF_UNMAP_KEPT, mm);
-	smp_mb();
+	smp_mb();	/* as that of the last mmput(), which comes before unmap_kept_exit() */
 	return atomic_read(&mm->mm_users);
 }
 
