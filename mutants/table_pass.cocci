@@ -6,6 +6,6 @@ expression E;
 discard_emptied_all(const struct discard *d, unsigned long addr)
 {
 + if (unmap_mutated(TABLE_PASS))
-+	return discard_takes_all(d, addr, d->addr) && !d->remains;
++	return d->start <= (addr & PMD_MASK) && !(d->addr & ~PMD_MASK) && !d->remains;
   return E;
 }

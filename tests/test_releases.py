@@ -95,13 +95,13 @@ MADISONEND
 *download*)
 	name=linux-source-6.12 version=${@: -1}
 	version=${version#*=}
-	mkdir -p pack/usr/src/$name/{mm,net,arch/arm64/mm} pack/DEBIAN
+	mkdir -p pack/usr/src/$name/{mm,net,arch/{arm64/mm,x86/include/asm}} pack/DEBIAN
 	cd pack/usr/src
 	patch=${version#6.12.}
 	printf '%s\n' 'VERSION = 6' 'PATCHLEVEL = 12' "SUBLEVEL = ${patch%%-*}" >$name/Makefile
 	echo "mm" >$name/mm/rmap.c
 	echo "net" >$name/net/socket.c
-	touch $name/arch/arm64/mm/{hugetlbpage.c,mmu.c}
+	touch $name/arch/arm64/mm/{hugetlbpage.c,mmu.c} $name/arch/x86/include/asm/pgtable.h
 	tar -cJf $name.tar.xz $name && rm -r $name
 	cd ../../..
 	printf '%s\n' "Package: $name" "Version: $version" "Architecture: all" \

@@ -33,6 +33,7 @@ struct unmap_table_test {
 	struct rnd_state rnd;
 	unsigned short order[PTRS_PER_PTE];
 	pmd_t pmds[3 * TABLE_BATCH];
+	bool was_off;
 };
 
 static int unmap_table_init(struct kunit *test)
@@ -46,6 +47,10 @@ static int unmap_table_init(struct kunit *test)
 	prandom_seed_state(&t->rnd, seed);
 	t->table = pte_alloc_one_kernel(&init_mm);
 	test->priv = t;
+	/* Nothing is recorded while the switch is off. */
+	t->was_off = !unmap_tables_enabled();
+	if (t->was_off)
+		static_branch_enable(&unmap_keys[UNMAP_BIT_TABLES]);
 	return t->table ? 0 : -ENOMEM;
 }
 
@@ -53,7 +58,11 @@ static void unmap_table_exit(struct kunit *test)
 {
 	struct unmap_table_test *t = test->priv;
 
-	if (t && t->table)
+	if (!t)
+		return;
+	if (t->was_off)
+		static_branch_disable(&unmap_keys[UNMAP_BIT_TABLES]);
+	if (t->table)
 		pte_free_kernel(&init_mm, t->table);
 }
 
@@ -636,7 +645,7 @@ static struct mm_struct *mm_with_record(struct kunit *test)
 	return mm;
 }
 
-/* A kernel thread that borrows an mm without users must not become a user of it. */
+/* Who holds a record is no user of its mm, which may exit meanwhile: then the record is gone. */
 static void unmap_table_records_need_users(struct kunit *test)
 {
 	struct kept *record;
@@ -646,15 +655,15 @@ static void unmap_table_records_need_users(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
 		kunit_skip(test, "no policy pressure");
 	mm = mm_with_record(test);
-	atomic_set(&mm->mm_users, 0);
-	KUNIT_EXPECT_NULL(test, unmap_kept_take_own(mm));
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mm->mm_users));
-	atomic_set(&mm->mm_users, 1);
 	record = unmap_kept_take_own(mm);
 	KUNIT_EXPECT_NOT_NULL(test, record);
-	if (record)
-		unmap_kept_drop(record);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mm->mm_users));
+	if (record) {
+		atomic_set(&mm->mm_users, 0);
+		unmap_kept_put_back(record);
+		atomic_set(&mm->mm_users, 1);
+	}
+	KUNIT_EXPECT_NULL(test, unmap_kept_take_own(mm));
 	unmap_policy_store("eager");
 	mmput(mm);
 }

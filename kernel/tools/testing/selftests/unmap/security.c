@@ -43,6 +43,7 @@ static const struct {
 	{ UNMAP_SYSFS "stat", false },
 	{ PARAMETERS "mutants", false },
 	{ PARAMETERS "window", false },
+	{ PARAMETERS "window_at", false },
 };
 
 FIXTURE(security) {
