@@ -26,6 +26,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lib/tables.h"
@@ -94,7 +95,7 @@ static const struct row {
 	{ "64K", purge_64k, false },
 	{ "2M", purge_2m, false },
 	{ "unaligned", purge_unaligned, false },
-	{ "shmem", purge_shmem, true },
+	{ "shmem", purge_shmem, false },
 	{ "whole", purge_whole, true },
 	{ "mixed", purge_mixed, true },
 };
@@ -179,12 +180,12 @@ static struct range make_range(const struct row *row, const struct mode *mode, s
 		r.fd = map_shared(r.mem, len);
 	else if (!strcmp(mode->thp, "madvise"))
 		advise(r.mem, len, MADV_HUGEPAGE);
-	if (row->small)
-		set_thp("never");
+	/* Not by the setting: a change of that wakes khugepaged. */
+	prctl(PR_SET_THP_DISABLE, row->small, 0, 0, 0);
 	fill(&r);
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 	if (row->purge == purge_shmem)
 		write_text(HUGE "shmem_enabled", "always");
-	set_thp(mode->thp);
 	return r;
 }
 
