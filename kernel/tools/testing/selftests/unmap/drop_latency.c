@@ -12,9 +12,9 @@
 #include "drop.h"
 
 #define VICTIM_TABLES	256L
-#define IDLE_TABLES	64L	/* of each of those that are killed */
+#define IDLE_TABLES	40L	/* of each of those that are killed */
 #define IDLE		8
-#define SOON		0.02	/* seconds: a fifth of the period in which cpu.max stops a task */
+#define SOON		0.06	/* seconds: cpu.max stops a task for longer */
 
 /* Few pages of each table, so that all are filled again soon. */
 static void fill_again(const char *mem, long tables)

@@ -1033,13 +1033,16 @@ RACE(moves_shmem,
 	.own = COME_AND_GO | BIT(OWN_MOVE) | BIT(OWN_MOVE_NEAR) | BIT(OWN_PAGEOUT),
 	.other = { BIT(OTHER_EMPTY), BIT(OTHER_PUNCH) | BIT(OTHER_POKE) })
 
+/* With KASAN, collapsing takes most of the time of these two. */
 RACE(collapses_anon,
 	.area = AREA_ANON,
+	.tables = FREED / 8,
 	.own = COME_AND_GO | BIT(OWN_READV),
 	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) })
 
 RACE(collapses_shmem,
 	.area = AREA_SHMEM,
+	.tables = FREED / 8,
 	.own = COME_AND_GO | BIT(OWN_READV),
 	.other = { BIT(OTHER_COLLAPSE), BIT(OTHER_PAGEOUT) })
 
