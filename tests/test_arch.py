@@ -98,6 +98,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.KernelReques
     result = build.BuiltKernel(
         "6.12.0", tmp_path / "Image", tmp_path, tmp_path, "0", request.target
     )
+    (tmp_path / ".config").write_text("")
     (tmp_path / "System.map").write_text("ffff800080000000 T _text\n")
 
     def boot(machine: vm.Machine, job: initramfs.Job, *_: object, **__: object) -> None:
