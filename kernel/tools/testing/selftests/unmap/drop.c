@@ -33,6 +33,7 @@
  * collapsed	MADV_COLLAPSE puts huge pages in the place of what tables map meanwhile
  * ends		processes exit, exec, fork, lock memory, or are killed and reaped meanwhile
  * oom		a process is killed for memory meanwhile, and the OOM reaper takes its memory
+ * killed	a process that is killed meanwhile does not wait for the task that drops tables
  * full		a file that shares blocks is written and synced meanwhile, until XFS is full
  * victim	mmap() of a process does not wait for a throttled task (cpu.max) that drops its
  *		tables: as "throttled" of kept; DROP_SECONDS (4)
@@ -467,6 +468,7 @@ RACE(flushed, flush_reader, true, RACE_TABLES)
 RACE(flushed_collapsed, flush_collapsed, false, RACE_TABLES)
 RACE(ends, race_ends, true, RACE_TABLES)
 RACE(oom, race_oom, true, RACE_TABLES)
+RACE(killed, race_killed, false, RACE_TABLES)
 
 TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
 {
@@ -562,14 +564,6 @@ TEST_F_TIMEOUT(drop_throttled, victim, TIME_LIMIT)
 	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("DROP_SECONDS", 4)));
 }
 
-TEST_F_TIMEOUT(drop_throttled, killed, TIME_LIMIT)
-{
-	self->throttled.victim = drop_killed_job;
-	/* It may be in the middle of a process's tables: for less than SOON. */
-	table_window(0);
-	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("DROP_SECONDS", 4)));
-}
-
 /* A process that runs, and uses most of its tables. */
 
 FIXTURE(drop_user) {
@@ -606,6 +600,14 @@ static const char *user_lacks(void)
 #endif
 }
 
+/* How the tables that are gone were judged: of a process that was found idle, all go. */
+static void tell_looks(struct __test_metadata *_metadata)
+{
+	TH_LOG("since boot: %lld idle processes, %lld tables old, %lld young, %lld dropped",
+	       unmap_stat("drop_mms") - unmap_stat("drop_busy"), unmap_stat(OLD),
+	       unmap_stat("drop_young"), unmap_stat(DROPPED));
+}
+
 /* Share 100: the time for which tables must be unused is not cut. */
 FIXTURE_SETUP(drop_user)
 {
@@ -621,11 +623,13 @@ FIXTURE_SETUP(drop_user)
 		.runs = true, .use = use_most,
 	};
 	self->old = unmap_stat(OLD);
+	tell_looks(_metadata);
 	ASSERT_TRUE(starts(&self->sleeper, &self->mapping, &self->before));
 }
 
 FIXTURE_TEARDOWN(drop_user)
 {
+	tell_looks(_metadata);
 	tear_down();
 }
 

@@ -11,6 +11,7 @@
  * drop_uffd.c		userfaultfd begins to watch memory meanwhile
  * drop_taken.c		others take tables meanwhile: holes in the file, huge pages
  * drop_ends.c		processes end, fork or lock their memory meanwhile
+ * drop_killed.c	processes are killed while a task is about to drop their tables
  * drop_disk.c		a file on a disk that is nearly full is written meanwhile
  * drop_latency.c	a process whose tables a throttled task drops
  */
@@ -66,6 +67,8 @@ bool sleeper_wake(struct sleeper *s);
 /* Its page tables; the pages of files that it has mapped. */
 long sleeper_tables(const struct sleeper *s);
 long sleeper_pages(const struct sleeper *s);
+/* A line of /proc/PID/status. */
+long process_kib(int pid, const char *key);
 /* Reclaim, as urgent as it can be, of everything that is no page. */
 bool drop_slabs(void);
 
@@ -142,6 +145,8 @@ bool race_full_disk(struct scene *scene);
 
 /* drop_latency.c: a job for latency_round() */
 void drop_victim_job(struct child *child, void *latency);
-void drop_killed_job(struct child *child, void *latency);
+
+/* drop_killed.c: a job for apart() */
+bool race_killed(struct scene *scene);
 
 #endif /* DROP_H */

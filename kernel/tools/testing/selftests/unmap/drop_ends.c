@@ -264,14 +264,6 @@ static bool grows_shared(int fd)
 	return use(mem) && grow();
 }
 
-static long status_of(int pid, const char *key)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	return read_field(path, key);
-}
-
 /* Begin a job that grows.  Returns when it was killed for that, and is about to exit. */
 static int start_killed(bool (*job)(int fd), int fd)
 {
@@ -293,7 +285,7 @@ static bool wait_for_reaper(int pid)
 {
 	double limit = now() + LIMIT;
 
-	while (status_of(pid, "RssAnon:")) {
+	while (process_kib(pid, "RssAnon:")) {
 		CHECK(now() < limit);
 		usleep(1000);
 	}
@@ -360,12 +352,12 @@ bool keep_reaped(struct scene *scene)
 	CHECK(set_dropping(false));
 	pid = start_killed(grows_shared, fd);
 	CHECK(pid > 0 && wait_for_reaper(pid));
-	before = status_of(pid, "VmPTE:");
+	before = process_kib(pid, "VmPTE:");
 	CHECK(before >= COPIES * (long)(PAGE / KIB));
 	CHECK(set_dropping(true));
 	looked = unmap_stat("drop_mms");
 	CHECK(drop_slabs() && drop_slabs());
 	CHECK(unmap_stat("drop_mms") > looked);
-	CHECK_EQ(before, status_of(pid, "VmPTE:"));
+	CHECK_EQ(before, process_kib(pid, "VmPTE:"));
 	return let_exit(pid);
 }

@@ -56,6 +56,8 @@ static bool use_file(int fd)
 
 bool let_age(int fd, bool age)
 {
+	/* Until it has slept, it is as one that ran for long and has just stopped: idle. */
+	CHECK(await_use());
 	for (int i = 0; i < ROUNDS; i++) {
 		CHECK(drop_slabs());
 		usleep(OLD_MS * 1250);

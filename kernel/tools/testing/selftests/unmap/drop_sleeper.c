@@ -171,22 +171,22 @@ bool sleeper_wake(struct sleeper *s)
 	return calm;
 }
 
-static long status_kib(const struct sleeper *s, const char *key)
+long process_kib(int pid, const char *key)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	return read_field(path, key);
 }
 
 long sleeper_tables(const struct sleeper *s)
 {
-	return status_kib(s, "VmPTE:") / (long)(PAGE / KIB);
+	return process_kib(s->pid, "VmPTE:") / (long)(PAGE / KIB);
 }
 
 long sleeper_pages(const struct sleeper *s)
 {
-	return (status_kib(s, "RssFile:") + status_kib(s, "RssShmem:")) / (long)(PAGE / KIB);
+	return (process_kib(s->pid, "RssFile:") + process_kib(s->pid, "RssShmem:")) / (long)(PAGE / KIB);
 }
 
 bool drop_slabs(void)
