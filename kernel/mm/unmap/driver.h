@@ -41,11 +41,13 @@ struct unmap_driver_watch {
  * @looks: how many accesses there were while the PMD held a table
  * @gone: the caller was stopped, and the table was freed meanwhile
  * @touched: how often the caller accessed the entry of the address in that table after that
+ * @helped: AWAIT returned because the caller was stopped: its thread may still be at work
  */
 struct unmap_driver_watched {
 	__u32 looks;
 	__u32 gone;
 	__u32 touched;
+	__u32 helped;
 };
 
 /* vm_insert_page(), for the first page of the range only, and vm_insert_pages(). */

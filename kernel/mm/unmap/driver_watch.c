@@ -42,7 +42,7 @@ static void stop(struct watch *w)
 	for (us = 0; us < min(w->want.us, WAIT_MAX) && !is_gone(w); us++)
 		udelay(1);
 	w->seen.gone = is_gone(w);
-	atomic_set(&w->state, IDLE);
+	w->seen.helped = atomic_xchg(&w->state, IDLE) == HELP_COMES;
 }
 
 static void looked(struct perf_event *event, struct perf_sample_data *data,

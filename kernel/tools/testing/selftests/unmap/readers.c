@@ -91,6 +91,8 @@ struct reading {
  * @fd: the mapped file; -1: none
  * @uffd: a userfaultfd that watches @mem; -1: none
  * @from: memory to move pages from
+ * @helped: how often the other thread was asked to empty the table
+ * @emptied: how often it has done so
  */
 struct reader {
 	struct scene scene;
@@ -99,19 +101,30 @@ struct reader {
 	bool fresh;
 	int device, fd, uffd;
 	char *from;
+	long helped, emptied;
 };
 
 /* The other thread. */
 
 static void *empty_table(void *arg)
 {
-	const struct reader *r = arg;
+	struct reader *r = arg;
 	size_t kept = r->what->whole ? 0 : HALF;
 
 	use_cpu(1);
-	while (!ioctl(r->device, UNMAP_DRIVER_AWAIT))
+	while (!ioctl(r->device, UNMAP_DRIVER_AWAIT)) {
 		madvise(r->mem + kept, PMD - kept, MADV_DONTNEED);
+		__atomic_add_fetch(&r->emptied, 1, __ATOMIC_RELEASE);
+	}
 	return NULL;
+}
+
+/* It may come late, and must not empty what is made ready for the next read. */
+static void await_other(struct reader *r, const struct unmap_driver_watched *seen)
+{
+	r->helped += seen->helped;
+	while (__atomic_load_n(&r->emptied, __ATOMIC_ACQUIRE) < r->helped)
+		usleep(100);
 }
 
 /* Make: map the memory. */
@@ -437,6 +450,7 @@ static bool read_once(struct reader *r, unsigned int look,
 	CHECK(begin_watch(r, look));
 	done = r->what->read(r);
 	CHECK(!ioctl(r->device, UNMAP_DRIVER_WATCHED, seen));
+	await_other(r, seen);
 	if (r->what->blind && seen->touched)
 		done = false;
 	if (!done)
