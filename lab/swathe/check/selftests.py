@@ -63,9 +63,11 @@ class SelftestRequest:
         return clock.possible(self.clock or wanted, self.kernel.target)
 
     def command(self, program: str) -> str:
-        """Return the command that runs a program, or single tests of it."""
-        tests = [f"-t {test}" for name, test in self.single if name == program]
-        return " ".join([program, *tests])
+        """Return the command that runs a program, or single tests of it: by their names, or by
+        fixture, variant and name.
+        """
+        tests = [test for name, test in self.single if name == program]
+        return " ".join([program, *(f"-{'r' if '.' in test else 't'} {test}" for test in tests)])
 
     @property
     def work(self) -> tuple[str, ...]:
@@ -163,6 +165,8 @@ def judge(section: Section) -> list[Test]:
         return [Test(prefix, Verdict.SKIPPED, section.lines[-1] if section.lines else "")]
     found = tap.parse(section.text, prefix)
     failed = any(test.verdict is Verdict.FAILED for test in found)
-    if section.status not in (0, SKIPPED) and not failed:
+    if not found:
+        found.append(Test(prefix, Verdict.FAILED, "none of its tests has that name"))
+    elif section.status not in (0, SKIPPED) and not failed:
         found.append(Test(prefix, Verdict.FAILED, f"it ended with status {section.status}"))
     return found
