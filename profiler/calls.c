@@ -25,6 +25,7 @@
 
 #include "decode.h"
 #include "events.h"
+#include "insn.h"
 #include "modes.h"
 #include "symbols.h"
 #include "tree.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "insn.h"
 #include "modes.h"
 
 static bool active;

@@ -27,7 +27,4 @@ struct mode {
 
 extern const struct mode calls_mode, count_mode;
 
-/* enum insn_kind of one instruction. */
-unsigned int decode_insn(const struct qemu_plugin_insn *insn);
-
 #endif /* SWATHE_PROFILER_MODES_H */

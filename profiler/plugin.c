@@ -14,6 +14,7 @@
 
 #include "decode.h"
 #include "events.h"
+#include "insn.h"
 #include "modes.h"
 #include "symbols.h"
 
@@ -25,25 +26,6 @@ static const struct mode *mode;
 static bool active, counted, is_arm64;
 static unsigned int nr_regions;
 static FILE *out;
-
-unsigned int decode_insn(const struct qemu_plugin_insn *insn)
-{
-	size_t len = qemu_plugin_insn_size(insn);
-	uint8_t bytes[16] = { 0 };
-	uint32_t word;
-
-	if (len > sizeof(bytes))
-		len = sizeof(bytes);
-#if PLUGIN_API >= 3
-	qemu_plugin_insn_data(insn, bytes, len);
-#else
-	memcpy(bytes, qemu_plugin_insn_data(insn), len);
-#endif
-	if (!is_arm64)
-		return decode_x86(bytes, len);
-	memcpy(&word, bytes, sizeof(word));
-	return decode_arm64(word);
-}
 
 static void begin(unsigned int cpu, void *data)
 {
@@ -136,7 +118,7 @@ static bool take_option(const char *arg)
 	if (arch)
 		is_arm64 = !strcmp(arch, "arm64");
 	return (name && mode) || (path && out) || (symbols && symbols_read(symbols) > 1) ||
-	       (arch && (is_arm64 || !strcmp(arch, "x86_64")));
+	       (arch && decode_for(arch));
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)

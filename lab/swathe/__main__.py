@@ -17,6 +17,7 @@ COMMANDS = {
     "report": "write a report of measured figures: tables, plots, environment",
     "test": "check the lab, the hooks and the kernel",
     "stress": "run memory stressors, random operations, faults and power cuts",
+    "race": "arrange races: stop a processor until another one has come somewhere",
     "powercut": "cut a guest's power, then check the files on its disk",
     "build": "fetch, hook and build a kernel",
     "deb": "build Debian packages of a kernel from a machine's own configuration",

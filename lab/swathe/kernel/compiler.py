@@ -81,11 +81,14 @@ def partial(program: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def plugin(directory: Path, api: int) -> Path:
-    """Compile a directory's C files into a QEMU plugin for one version of the plugin API."""
-    files = sorted(directory.glob("*.c"))
+def plugin(directory: Path, api: int, shared: Sequence[Path] = ()) -> Path:
+    """Compile a directory's C files, and shared ones of others, into a QEMU plugin for one version
+    of the plugin API.
+    """
+    files = [*sorted(directory.glob("*.c")), *shared]
+    headers = [path for home in {file.parent for file in files} for path in home.glob("*.h")]
     flags = ("-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={api}")
-    return compile_c(files, flags, sorted(directory.glob("*.h")), f"{directory.name}.so")
+    return compile_c(files, flags, sorted(headers), f"{directory.name}.so")
 
 
 def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE) -> dict[str, Path]:

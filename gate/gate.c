@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gates: see gate.h.
+ *
+ * A processor that stands at a gate does nothing at all: it answers no interrupt, and whoever waits
+ * for it waits until the gate opens.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gate.h"
+
+#define POLL		100	/* microseconds */
+/* What nobody opens is left open: each time would cost the limit. */
+#define LATE_MAX	3
+
+struct gate gates[GATES_MAX];
+unsigned int nr_gates;
+
+static atomic_bool armed;
+static atomic_ulong rounds;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *report;
+
+/* ADDR:END:CPU:HIT */
+static bool read_place(struct place *place, const char *text)
+{
+	unsigned long long addr, end;
+
+	if (sscanf(text, "%llx:%llx:%d:%lu", &addr, &end, &place->cpu, &place->hit) != 4)
+		return false;
+	place->addr = addr;
+	place->end = end;
+	return true;
+}
+
+static bool read_until(struct gate *gate, char *text)
+{
+	char *rest, *word;
+
+	if (*text == '@')
+		return sscanf(text, "@%d", &gate->until_gate) == 1;
+	for (word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (gate->nr_until == PLACES_MAX ||
+		    !read_place(&gate->until[gate->nr_until++], word))
+			return false;
+	return gate->nr_until > 0;
+}
+
+/* NAME LIMIT STOP UNTIL; UNTIL is a list of places, or @ and the number of a gate. */
+bool gate_read(const char *line)
+{
+	struct gate *gate = &gates[nr_gates];
+	char stop[128], until[512];
+
+	if (nr_gates == GATES_MAX)
+		return false;
+	gate->until_gate = NO_GATE;
+	if (sscanf(line, "%47s %u %127s %511s", gate->name, &gate->limit, stop, until) != 4 ||
+	    !read_place(&gate->stop, stop) || !read_until(gate, until))
+		return false;
+	nr_gates++;
+	return true;
+}
+
+static bool is_meant(const struct place *place, unsigned int cpu, unsigned long time)
+{
+	return (place->cpu == ANY_CPU || place->cpu == (int)cpu) &&
+	       (!place->hit || place->hit == time);
+}
+
+/* Those who wait until somebody stands at a gate may go on. */
+static void tell_others(const struct gate *gate)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_gates; i++)
+		if (gates[i].until_gate == gate - gates)
+			atomic_store(&gates[i].open, true);
+}
+
+static bool wait_there(struct gate *gate)
+{
+	unsigned int waited;
+
+	for (waited = 0; waited < gate->limit * (1000 / POLL); waited++) {
+		if (atomic_load(&gate->open))
+			return true;
+		if (!atomic_load(&armed))
+			return false;
+		usleep(POLL);
+	}
+	return false;
+}
+
+static void stand(struct gate *gate)
+{
+	bool opened;
+
+	atomic_fetch_add(&gate->hits, 1);
+	gate_report();
+	tell_others(gate);
+	opened = wait_there(gate);
+	atomic_fetch_add(opened ? &gate->openings : &gate->late, 1);
+	if (opened)
+		atomic_store(&gate->opened, true);
+	atomic_store(&gate->standing, 0);
+	gate_report();
+}
+
+void gate_stop(unsigned int cpu, void *data)
+{
+	struct gate *gate = data;
+	unsigned int nobody = 0;
+
+	if (!atomic_load(&armed) || atomic_load(&gate->late) >= LATE_MAX ||
+	    (gate->stop.cpu != ANY_CPU && gate->stop.cpu != (int)cpu))
+		return;
+	if (!is_meant(&gate->stop, cpu, atomic_fetch_add(&gate->came, 1) + 1))
+		return;
+	if (atomic_load(&gate->standing))
+		return;
+	/* One that waits for another gate may come after somebody stands there. */
+	atomic_store(&gate->open, gate->until_gate != NO_GATE &&
+		     (atomic_load(&gates[gate->until_gate].standing) ||
+		      atomic_load(&gates[gate->until_gate].opened)));
+	atomic_store(&gate->passed, 0);
+	if (atomic_compare_exchange_strong(&gate->standing, &nobody, cpu + 1))
+		stand(gate);
+}
+
+void gate_pass(unsigned int cpu, unsigned int place, struct gate *gate)
+{
+	unsigned int standing = atomic_load(&gate->standing);
+
+	if (!standing || standing == cpu + 1)
+		return;
+	if (gate->until[place].cpu != ANY_CPU && gate->until[place].cpu != (int)cpu)
+		return;
+	if (is_meant(&gate->until[place], cpu, atomic_fetch_add(&gate->passed, 1) + 1))
+		atomic_store(&gate->open, true);
+}
+
+void gate_begin(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_gates; i++) {
+		atomic_store(&gates[i].came, 0);
+		atomic_store(&gates[i].opened, false);
+	}
+	atomic_store(&armed, true);
+}
+
+void gate_end(void)
+{
+	unsigned int i;
+
+	if (!atomic_exchange(&armed, false))
+		return;
+	atomic_fetch_add(&rounds, 1);
+	for (i = 0; i < nr_gates; i++)
+		atomic_fetch_add(&gates[i].rounds, atomic_load(&gates[i].opened));
+	gate_report();
+}
+
+void gate_report_to(FILE *file)
+{
+	report = file;
+}
+
+/* The kernel patches itself: what was split once may be whole later. */
+static bool is_no_instruction(const struct place *place)
+{
+	return place->split && !place->met;
+}
+
+static bool is_misplaced(const struct gate *gate)
+{
+	bool found = is_no_instruction(&gate->stop);
+	unsigned int i;
+
+	for (i = 0; i < gate->nr_until; i++)
+		found |= is_no_instruction(&gate->until[i]);
+	return found;
+}
+
+void gate_report(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&lock);
+	rewind(report);
+	fprintf(report, "rounds %lu\n", atomic_load(&rounds));
+	for (i = 0; i < nr_gates; i++)
+		fprintf(report, "gate %s hits %lu openings %lu late %lu rounds %lu standing %u misplaced %u\n",
+			gates[i].name, atomic_load(&gates[i].hits),
+			atomic_load(&gates[i].openings), atomic_load(&gates[i].late),
+			atomic_load(&gates[i].rounds), atomic_load(&gates[i].standing),
+			is_misplaced(&gates[i]));
+	fprintf(report, "end\n");
+	fflush(report);
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Arrange a race: stop one processor at an instruction until another one has come somewhere.
+
+A scene is a file of scenes/: a program with two threads, and gates. A gate stops a virtual
+processor at a place in the kernel, in each round, until another processor has executed another
+place. The program says whether what came of it is right. See docs/race.md.
+
+    ./swathe race                          all scenes
+    ./swathe race uffd_copy                one
+    ./swathe race uffd_copy --control      without gates
+    ./swathe race discard_punch --mutants  also with each mutant that the scene must find
+"""
+
+import argparse
+
+from swathe.base import ui
+from swathe.base.verdicts import Verdict, count
+from swathe.cli import arguments
+from swathe.race import play, scene
+
+
+def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenes", metavar="SCENE", nargs="*", help=f"one of {', '.join(scene.names())}"
+    )
+    parser.add_argument(
+        "--rounds", type=arguments.positive, default=0, metavar="N",
+        help="rounds (default: as many as the scene says)",
+    )  # fmt: skip
+    parser.add_argument("--control", action="store_true", help="without gates")
+    parser.add_argument(
+        "--mutants", action="store_true", help="also with each mutant that the scene must find"
+    )
+    parser.add_argument(
+        "--timeout", type=arguments.positive, default=600, metavar="S",
+        help="kill a guest after S seconds (default: 600)",
+    )  # fmt: skip
+    parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+    arguments.add_kernel_arguments(parser)
+    arguments.add_flavor_argument(parser, "debug")
+    arguments.add_variant_argument(parser)
+    parser.set_defaults(variant="light")
+
+
+def request_from(args: argparse.Namespace) -> play.RaceRequest:
+    wanted = tuple(args.scenes or scene.names())
+    for name in wanted:
+        scene.load(name)
+    return play.RaceRequest(
+        arguments.request_from(args, pristine=False), wanted, args.timeout, args.rounds,
+        args.control, args.mutants, args.boot,
+    )  # fmt: skip
+
+
+def show(played: play.Played) -> None:
+    ui.result(f"{played.name}: {play.hits(played)}")
+    for found in played.outcomes:
+        way = f"with mutant {found.way}: " if found.way else ""
+        ui.result(f"  {way}{found.rounds} rounds, {found.wrong} wrong {found.said}".rstrip())
+
+
+def main(args: argparse.Namespace) -> int:
+    found = play.play_all(request_from(args))
+    tests = [test for played in found for test in play.tests(played)]
+    for played in found:
+        show(played)
+    for test in tests:
+        if test.verdict is Verdict.FAILED:
+            ui.result(f"failed: {test.name}: {test.detail}")
+    counted = count(tests)
+    ui.result(str(counted))
+    return 0 if counted.ok else 1

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenes: scenes/NAME.toml names a program, its gates, and the mutants that it must find."""
+
+from pathlib import Path
+
+import msgspec
+
+from swathe.base import reading
+from swathe.base.errors import CheckFailed, UsageError
+from swathe.base.paths import SCENES
+
+# Where the second thread begins: scenes/lib/scene.c.
+SECOND = "program:scene_second_begins"
+BEGINS = "second"
+
+
+class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Where a processor stops, and until when.
+
+    stop, until: places: see places.py. The processor goes on when another one has come to any
+        place of until, or after limit milliseconds: then the round has missed its window.
+    cpu, by: the processor that stops, and the one that opens; -1: any, or any other one
+    hit, nth: which time counts since the round began, and since somebody stands there; 0: each
+    """
+
+    name: str
+    stop: str
+    until: tuple[str, ...]
+    cpu: int = 1
+    by: int = 0
+    hit: int = 1
+    nth: int = 1
+    limit: int = 5000
+
+
+class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A race, and how it is arranged.
+
+    program: scenes/PROGRAM.c, with its arguments behind the number of rounds
+    kernels: those that have its places; none named: all
+    mutants: each must make a round come out wrong
+    """
+
+    about: str
+    program: str
+    gate: tuple[Gate, ...]
+    arguments: tuple[str, ...] = ()
+    rounds: int = 20
+    kernels: tuple[str, ...] = ()
+    arches: tuple[str, ...] = ("x86_64",)
+    mutants: tuple[str, ...] = ()
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """All gates: the second thread waits until the first one stands at the first gate."""
+        second = Gate(BEGINS, SECOND, (f"@{self.gate[0].name}",), cpu=0, by=-1)
+        return (*self.gate, second)
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in SCENES.glob("*.toml"))
+
+
+def load(name: str) -> Scene:
+    if name not in names():
+        raise UsageError(f"there is no scene {name!r}; there are {', '.join(names())}")
+    return read(SCENES / f"{name}.toml")
+
+
+def read(path: Path) -> Scene:
+    data = reading.toml(path.read_text(), path.name)
+    scene = reading.convert(data, Scene, path.name)
+    if not scene.gate:
+        raise CheckFailed(f"{path.name} has no gate")
+    known = [gate.name for gate in scene.gates]
+    if len({*known}) < len(known):
+        raise CheckFailed(f"{path.name}: two gates have one name, or one is called {BEGINS!r}")
+    return scene

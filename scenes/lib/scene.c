@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See scene.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../include/mark.h"
+#include "scene.h"
+
+#define ROUNDS		20
+
+static long asked, answered;	/* steps of the second thread: two a round */
+
+void scene_says(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("# ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+}
+
+/* A gate keeps the second thread here until the first one stands at its own. */
+__attribute__((noinline)) void scene_second_begins(void)
+{
+	asm volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void scene_second_ends(void)
+{
+	asm volatile("" ::: "memory");
+}
+
+static void use_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		scene_says("processor %d: %m", cpu);
+}
+
+/* Spins: a system call could come to a gate. */
+static void await(const long *value, long wanted)
+{
+	while (__atomic_load_n(value, __ATOMIC_ACQUIRE) < wanted)
+		asm volatile("" ::: "memory");
+}
+
+static void *second_thread(void *arg)
+{
+	const struct scene *scene = arg;
+
+	use_cpu(0);
+	for (long step = 1;; step++) {
+		await(&asked, step);
+		if (step % 2 && scene->warm)
+			scene->warm();
+		if (step % 2 == 0) {
+			scene_second_begins();
+			scene->second();
+			scene_second_ends();
+		}
+		__atomic_store_n(&answered, step, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static bool run_round(const struct scene *scene, long round)
+{
+	if (scene->ready && !scene->ready()) {
+		scene_says("round %ld was not ready", round);
+		return false;
+	}
+	__atomic_store_n(&asked, 2 * round - 1, __ATOMIC_RELEASE);
+	await(&answered, 2 * round - 1);
+	MARK(MARK_BEGIN);
+	__atomic_store_n(&asked, 2 * round, __ATOMIC_RELEASE);
+	scene->first();
+	await(&answered, 2 * round);
+	MARK(MARK_END);
+	return scene->right();
+}
+
+int scene_main(int argc, char **argv, const struct scene *scene)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : ROUNDS, wrong = 0;
+	pthread_t thread;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (scene->prepare && !scene->prepare())
+		return 2;
+	use_cpu(1);
+	if (pthread_create(&thread, NULL, second_thread, (void *)scene))
+		return 2;
+	for (long round = 1; round <= rounds; round++) {
+		bool right = run_round(scene, round);
+
+		wrong += !right;
+		printf("round %ld %s\n", round, right ? "right" : "wrong");
+	}
+	printf("rounds %ld wrong %ld\n", rounds, wrong);
+	return wrong > 0;
+}
+
+char *scene_map(size_t len, int fd)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	char *raw = mmap(NULL, len + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mem = (char *)(((uintptr_t)raw + PMD - 1) & ~(PMD - 1));
+
+	if (raw == MAP_FAILED)
+		return MAP_FAILED;
+	return mmap(mem, len, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
+}
+
+bool scene_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
