@@ -9,11 +9,14 @@ place. The program says whether what came of it is right. See docs/race.md.
     ./swathe race uffd_copy                one
     ./swathe race uffd_copy --control      without gates
     ./swathe race discard_punch --mutants  also with each mutant that the scene must find
+    ./swathe race uffd_copy --image vmlinuz --symbols System.map   a kernel of yours
 """
 
 import argparse
+from pathlib import Path
 
 from swathe.base import ui
+from swathe.base.errors import UsageError
 from swathe.base.verdicts import Verdict, count
 from swathe.cli import arguments
 from swathe.race import play, scene
@@ -35,6 +38,14 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=arguments.positive, default=600, metavar="S",
         help="kill a guest after S seconds (default: 600)",
     )  # fmt: skip
+    parser.add_argument(
+        "--image", type=Path, metavar="FILE",
+        help="a kernel image that was not built here; scenes get no disk in it, and no swap",
+    )  # fmt: skip
+    parser.add_argument(
+        "--symbols", type=Path, metavar="FILE",
+        help="the image's System.map (default: what its /proc/kallsyms lists)",
+    )  # fmt: skip
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -44,11 +55,15 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 def request_from(args: argparse.Namespace) -> play.RaceRequest:
     wanted = tuple(args.scenes or scene.names())
+    if args.symbols and not args.image:
+        raise UsageError("--symbols is for --image: kernels that are built here have their own")
+    if args.image and (args.mutants or not args.scenes):
+        raise UsageError("--image wants the names of scenes, and has no mutants")
     for name in wanted:
         scene.load(name)
     return play.RaceRequest(
         arguments.request_from(args, pristine=False), wanted, args.timeout, args.rounds,
-        args.control, args.mutants, args.boot,
+        args.control, args.mutants, args.boot, args.image, args.symbols,
     )  # fmt: skip
 
 

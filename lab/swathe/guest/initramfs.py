@@ -6,8 +6,9 @@ nodes, and makes the same archive from the same content.
 """
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from swathe.base import process
@@ -29,6 +30,7 @@ class Job:
     """The command a guest runs, and the files it gets: file content by path in the guest.
 
     tty: the command's terminal in the guest; without one its output goes to a port
+    bare: the guest has neither ports nor disk nor swap
     """
 
     argv: Sequence[str]
@@ -37,13 +39,15 @@ class Job:
     off: int = 0
     swap: int = 1 << 30
     tty: str = ""
+    bare: bool = False
 
     def settings(self) -> bytes:
         """The content of /job, as lab/guest/init.c reads it."""
         words = [f"arg={word}" for word in self.argv]
         words += [f"env={name}={value}" for name, value in ENVIRONMENT.items()]
         words += [f"off={self.off:#x}"] if self.off else []
-        words += [f"swap={self.swap}"] if self.swap else []
+        words += [f"swap={self.swap}"] if self.swap and not self.bare else []
+        words += ["bare=1"] if self.bare else []
         words += [f"tty={self.tty}"] if self.tty else []
         return b"".join(word.encode() + b"\0" for word in words)
 
@@ -137,4 +141,24 @@ def make(job: Job, built: BuiltKernel, home: Path) -> Path:
         done = process.run([str(tool), "-t", "0", "list"], cwd=stage, quiet=True, stdout=file)
     if not done.ok:
         raise CheckFailed(f"making the initramfs failed: {process.last_line(done.output)}")
+    return archive
+
+
+def make_bare(job: Job, target: Arch, home: Path) -> Path:
+    """Make the archive without a kernel's build."""
+    apt.need(["libarchive-tools"])
+    stage, root, archive = home / "files", home / "root", home / "initramfs.cpio"
+    stage.mkdir()
+    for name, path in gather(replace(job, bare=True), stage, target).items():
+        place = root / name.removeprefix("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(stage / path, place)
+        place.chmod(0o755)
+    for name in DIRECTORIES:
+        (root / name.removeprefix("/")).mkdir(parents=True, exist_ok=True)
+    for name in applets():
+        if not (root / "bin" / name).exists():
+            (root / "bin" / name).symlink_to("busybox")
+    argv = ["bsdtar", "--format", "newc", "--uid", "0", "--gid", "0", "-cf", str(archive), "."]
+    process.check(argv, "making the initramfs", cwd=root)
     return archive

@@ -35,6 +35,8 @@ TERMINAL = (
     "-device", "virtconsole,chardev=terminal",
 )  # fmt: skip
 VERDICT = re.compile(r"(exit|signal) (\d+)\n|setup (.*)\n")
+# The same on the console of a guest that has no ports.
+BARE_VERDICT = re.compile(r"^swathe\.verdict (.*\n)", re.MULTILINE)
 # With five-level page tables, KASAN reports a false wild access if an interrupt arrives while
 # 6.12 identifies the boot processor. The timer check panics if ticks are late. On a busy host
 # both happen now and then.
@@ -63,6 +65,7 @@ class Machine:
     cpu: QEMU's -cpu, if it is not the architecture's Arch.cpu.
     image_of_disk: an existing disk; otherwise the guest gets a new one that is deleted afterwards.
     terminal: the lab's terminal is the guest's TTY; Ctrl-A X ends the guest.
+    bare: the kernel was not built here: no disk, and the console takes the place of the ports.
     """
 
     built: BuiltKernel
@@ -76,6 +79,7 @@ class Machine:
     cpu: str = ""
     image_of_disk: Path | None = None
     terminal: bool = False
+    bare: bool = False
 
     @property
     def target(self) -> Arch:
@@ -183,22 +187,30 @@ def port(name: str, path: Path) -> list[str]:
 def command(machine: Machine, archive: Path, home: Path) -> list[str]:
     """Return QEMU's command line; QEMU writes all its files in home."""
     target = machine.target
+    model = target.bare_machine if machine.bare else machine.built.machine
     return [
         "setpriv", "--pdeathsig", "KILL",
-        target.qemu, "-M", machine.built.machine, "-cpu", machine.cpu or target.cpu,
+        target.qemu, "-M", model, "-cpu", machine.cpu or target.cpu,
         "-m", machine.memory, "-smp", str(machine.cpus),
         *machine.clock.accelerator,
         "-display", "none", "-monitor", "none", "-nodefaults", "-no-user-config", "-no-reboot",
         "-serial", f"file:{home / 'console.log'}",
+        *(() if machine.bare else devices(machine, home)),
+        "-kernel", str(machine.built.image), "-initrd", str(archive),
+        "-append", machine.parameters,
+        *machine.options,
+    ]  # fmt: skip
+
+
+def devices(machine: Machine, home: Path) -> list[str]:
+    """Return the options for ports and disk."""
+    return [
         "-device", "virtio-serial-device",
         *(TERMINAL if machine.terminal else ()),
         *port("out", home / "out"),
         *port("verdict", home / "verdict"),
         "-drive", f"if=none,id=disk,format=raw,cache=unsafe,file={disk_image(machine, home)}",
         "-device", "virtio-blk-device,drive=disk",
-        "-kernel", str(machine.built.image), "-initrd", str(archive),
-        "-append", machine.parameters,
-        *machine.options,
     ]  # fmt: skip
 
 
@@ -323,9 +335,13 @@ def boot(
     """
     log = BUILD / "log" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.console.log"
     with scratch(f"vm-{name}") as home:
-        if not machine.image_of_disk:
+        if not machine.image_of_disk and not machine.bare:
             make_disk(home / "disk.img", machine.disk)
-        archive = initramfs.make(job, machine.built, home)
+        archive = (
+            initramfs.make_bare(job, machine.target, home)
+            if machine.bare
+            else initramfs.make(job, machine.built, home)
+        )
         try:
             return attend(machine, archive, home, on_text, log, stop)
         finally:
@@ -349,14 +365,23 @@ def attend(
         terminal_kept(),
         running(command(machine, archive, home), home / "qemu.log", machine.terminal) as child,
     ):
-        ended = watch(child, Follower(home / "out", on_text), machine.timeout, stop)
-    told = home / "verdict"
-    verdict = parse_verdict(told.read_text(errors="replace")) if told.exists() else None
+        heard = home / ("console.log" if machine.bare else "out")
+        ended = watch(child, Follower(heard, on_text), machine.timeout, stop)
+    verdict = parse_verdict(told(machine, home))
     if verdict:
         return verdict
     if machine.terminal and ended and child.returncode == 0 and not panic(console_of(home)):
         raise Stopped("Ctrl-A X ended the guest")
     raise lost(home, log, "" if ended else f"no verdict within {machine.timeout:.0f} s")
+
+
+def told(machine: Machine, home: Path) -> str:
+    """Return what init said of the job's end."""
+    if machine.bare:
+        match = BARE_VERDICT.search(console_of(home))
+        return match[1] if match else ""
+    path = home / "verdict"
+    return path.read_text(errors="replace") if path.exists() else ""
 
 
 def console_of(home: Path) -> str:

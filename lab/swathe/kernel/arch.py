@@ -20,6 +20,7 @@ class Arch:
     foreign: the host cannot run the architecture's programs
     patience: how many times as long as x86-64 a debug kernel may take for a test
     needing: options of kernels, and what QEMU's machine must have for them
+    bare_machine: QEMU's machine for kernels that were not built here
     """
 
     name: str
@@ -39,6 +40,7 @@ class Arch:
     foreign: bool = False
     patience: int = 1
     needing: tuple[tuple[str, str], ...] = ()
+    bare_machine: str = "pc"
 
 
 X86_64 = Arch(
@@ -77,5 +79,6 @@ ARM64 = Arch(
     patience=3,
     # Storing tags takes time, which other kernels should not pay.
     needing=(("CONFIG_ARM64_MTE", "mte=on"),),
+    bare_machine="virt",
 )
 ARCHES = {arch.name: arch for arch in (X86_64, ARM64)}

@@ -97,7 +97,8 @@ def find(text: str, kernel: Symbols, program: Symbols) -> Place:
         return Place(int(name, 16))
     match = PLACE.fullmatch(name)
     if not match:
-        raise CheckFailed(f"{text!r} is no place: SYMBOL, SYMBOL+0xOFFSET, SYMBOL:return, 0xADDRESS")
+        forms = "SYMBOL, SYMBOL+0xOFFSET, SYMBOL:return, 0xADDRESS, program:PLACE"
+        raise CheckFailed(f"{text!r} is no place: give {forms}")
     start = symbols.start(match["name"])
     if match["end"]:
         return Place(start, symbols.end(start))

@@ -18,7 +18,7 @@ from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
 from swathe.kernel.version import Version
-from swathe.race import gates, places
+from swathe.race import gates, image, places
 from swathe.race.gates import Report
 from swathe.race.places import Symbols
 from swathe.race.scene import BEGINS, Scene, load
@@ -26,15 +26,16 @@ from swathe.race.scene import BEGINS, Scene, load
 # Seconds by the guest's clock.
 LIMIT = 120
 CPUS = 2
-# Places are addresses.
-BOOT = "nokaslr norandmaps"
 MUTANTS = "/sys/module/unmap/parameters/mutants"
 ROUNDS = re.compile(r"rounds (\d+) wrong (\d+)")
 
 
 @dataclass(frozen=True)
 class RaceRequest:
-    """rounds: 0: as many as each scene wants. control: without gates."""
+    """rounds: 0: as many as each scene wants. control: without gates.
+
+    image: a kernel that was not built here, instead of kernel, whose System.map is symbols
+    """
 
     kernel: build.KernelRequest
     scenes: tuple[str, ...]
@@ -43,6 +44,8 @@ class RaceRequest:
     control: bool = False
     mutants: bool = False
     boot: str = ""
+    image: Path | None = None
+    symbols: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,18 @@ class Stage:
 
     def machine(self, scene: Scene, program: Path, home: Path) -> vm.Machine:
         options: tuple[str, ...] = ()
-        if not self.request.control:
+        request = self.request
+        if not request.control:
             text = gates.told(scene.gates, self.symbols, places.of_program(program))
             options = gates.option(home, self.built.target, text)
-        boot = " ".join(filter(None, (vm.STEADY, vm.NO_SUITES, BOOT, self.request.boot)))
-        machine = vm.Machine(
-            self.built, CPUS, wanted_clock=Clock.HOST, boot=boot, timeout=self.request.timeout,
-            options=options,
-        )  # fmt: skip
+        if request.image:
+            machine = image.machine(self.built, options, request.boot, request.timeout)
+        else:
+            boot = " ".join(filter(None, (vm.STEADY, vm.NO_SUITES, image.BOOT, request.boot)))
+            machine = vm.Machine(
+                self.built, CPUS, wanted_clock=Clock.HOST, boot=boot, timeout=request.timeout,
+                options=options,
+            )  # fmt: skip
         if machine.clock is not Clock.HOST:
             raise EnvironmentLacks(
                 "gates need processors that run in parallel, and the frequency of this machine's "
@@ -94,10 +101,16 @@ class Stage:
         return machine
 
 
-def stage(request: RaceRequest) -> Stage:
+def stage(request: RaceRequest) -> tuple[Stage, dict[str, Scene]]:
+    """Return the kernel, and the scenes that it can play."""
+    if request.image:
+        built = image.built(request.image, request.kernel.target)
+        found = {name: load(name) for name in request.scenes}
+        return Stage(built, image.symbols(built, request.symbols, found.values()), request), found
     built = build.build(request.kernel)
     text = (built.out / "System.map").read_text()
-    return Stage(built, places.parse(text, f"Linux {built.version}"), request)
+    found = meant(request.scenes, built)
+    return Stage(built, places.parse(text, f"Linux {built.version}"), request), found
 
 
 def meant(names: Sequence[str], built: build.BuiltKernel) -> dict[str, Scene]:
@@ -111,9 +124,8 @@ def meant(names: Sequence[str], built: build.BuiltKernel) -> dict[str, Scene]:
 
 def play_all(request: RaceRequest) -> list[Played]:
     """Play each scene that the kernel can play, side by side."""
-    on = stage(request)
+    on, found = stage(request)
     ui.note(f"playing scenes in Linux {on.built.version}")
-    found = meant(request.scenes, on.built)
     for name in request.scenes:
         if name not in found:
             ui.result(f"{name}: not for Linux {on.built.version} on {on.built.target.name}")
@@ -198,8 +210,8 @@ def missed(played: Played) -> Iterator[str]:
             yield f"gate {seen.name}: processor {gate.cpu} never came to {gate.stop}"
         elif not seen.openings:
             yield f"gate {seen.name}: nobody opened it: {', '.join(gate.until)} was not executed"
-        elif played.report and seen.rounds < played.report.rounds:
-            yield f"gate {seen.name}: opened in {seen.rounds} of {played.report.rounds} rounds"
+        elif seen.rounds < played.wanted:
+            yield f"gate {seen.name}: opened in {seen.rounds} of {played.wanted} rounds"
         elif seen.standing:
             yield f"the guest ended while a processor stood at gate {seen.name}"
 
