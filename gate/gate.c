@@ -23,6 +23,7 @@ static atomic_bool armed;
 static atomic_ulong rounds;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *report;
+static long written;	/* up to here, it is of programs that have ended */
 
 /* ADDR:END:CPU:HIT */
 static bool read_place(struct place *place, const char *text)
@@ -49,17 +50,19 @@ static bool read_until(struct gate *gate, char *text)
 	return gate->nr_until > 0;
 }
 
-/* NAME LIMIT STOP UNTIL; UNTIL is a list of places, or @ and the number of a gate. */
+/* NAME LIMIT STOP SINCE UNTIL; UNTIL is a list of places, or @ and the number of a gate. */
 bool gate_read(const char *line)
 {
 	struct gate *gate = &gates[nr_gates];
-	char stop[128], until[512];
+	char stop[128], since[128], until[512];
 
 	if (nr_gates == GATES_MAX)
 		return false;
 	gate->until_gate = NO_GATE;
-	if (sscanf(line, "%47s %u %127s %511s", gate->name, &gate->limit, stop, until) != 4 ||
-	    !read_place(&gate->stop, stop) || !read_until(gate, until))
+	if (sscanf(line, "%47s %u %127s %127s %511s", gate->name, &gate->limit, stop, since,
+		   until) != 5 ||
+	    !read_place(&gate->stop, stop) || !read_place(&gate->since, since) ||
+	    !read_until(gate, until))
 		return false;
 	nr_gates++;
 	return true;
@@ -71,14 +74,29 @@ static bool is_meant(const struct place *place, unsigned int cpu, unsigned long 
 	       (!place->hit || place->hit == time);
 }
 
-/* Those who wait until somebody stands at a gate may go on. */
-static void tell_others(const struct gate *gate)
+/* Somebody stands at the gate that this one waits for, or has stood there in this round. */
+static bool other_is_met(const struct gate *gate)
 {
-	unsigned int i;
+	const struct gate *other = &gates[gate->until_gate];
 
-	for (i = 0; i < nr_gates; i++)
-		if (gates[i].until_gate == gate - gates)
-			atomic_store(&gates[i].open, true);
+	return atomic_load(&other->standing) || atomic_load(&other->opened);
+}
+
+/*
+ * At a gate that waits for another one, the program comes again and again, and stops for a moment
+ * each time: in between it answers interrupts, for which the other processor may wait.
+ */
+static void poll_other(struct gate *gate)
+{
+	if (atomic_load(&gate->opened))
+		return;
+	if (!other_is_met(gate)) {
+		atomic_store(&gate->hits, atomic_load(&gate->openings) + 1);
+		usleep(POLL);
+		return;
+	}
+	atomic_store(&gate->opened, true);
+	atomic_store(&gate->hits, atomic_fetch_add(&gate->openings, 1) + 1);
 }
 
 static bool wait_there(struct gate *gate)
@@ -101,7 +119,6 @@ static void stand(struct gate *gate)
 
 	atomic_fetch_add(&gate->hits, 1);
 	gate_report();
-	tell_others(gate);
 	opened = wait_there(gate);
 	atomic_fetch_add(opened ? &gate->openings : &gate->late, 1);
 	if (opened)
@@ -110,22 +127,34 @@ static void stand(struct gate *gate)
 	gate_report();
 }
 
+void gate_since(unsigned int cpu, void *data)
+{
+	struct gate *gate = data;
+
+	if (!atomic_load(&armed) || (gate->stop.cpu != ANY_CPU && gate->stop.cpu != (int)cpu))
+		return;
+	atomic_store(&gate->came, 0);
+	atomic_store(&gate->counts, true);
+}
+
 void gate_stop(unsigned int cpu, void *data)
 {
 	struct gate *gate = data;
 	unsigned int nobody = 0;
 
-	if (!atomic_load(&armed) || atomic_load(&gate->late) >= LATE_MAX ||
+	if (!atomic_load(&armed) || !atomic_load(&gate->counts) ||
+	    atomic_load(&gate->late) >= LATE_MAX ||
 	    (gate->stop.cpu != ANY_CPU && gate->stop.cpu != (int)cpu))
 		return;
+	if (gate->until_gate != NO_GATE) {
+		poll_other(gate);
+		return;
+	}
 	if (!is_meant(&gate->stop, cpu, atomic_fetch_add(&gate->came, 1) + 1))
 		return;
 	if (atomic_load(&gate->standing))
 		return;
-	/* One that waits for another gate may come after somebody stands there. */
-	atomic_store(&gate->open, gate->until_gate != NO_GATE &&
-		     (atomic_load(&gates[gate->until_gate].standing) ||
-		      atomic_load(&gates[gate->until_gate].opened)));
+	atomic_store(&gate->open, false);
 	atomic_store(&gate->passed, 0);
 	if (atomic_compare_exchange_strong(&gate->standing, &nobody, cpu + 1))
 		stand(gate);
@@ -150,6 +179,7 @@ void gate_begin(void)
 	for (i = 0; i < nr_gates; i++) {
 		atomic_store(&gates[i].came, 0);
 		atomic_store(&gates[i].opened, false);
+		atomic_store(&gates[i].counts, !gates[i].since.addr);
 	}
 	atomic_store(&armed, true);
 }
@@ -179,7 +209,7 @@ static bool is_no_instruction(const struct place *place)
 
 static bool is_misplaced(const struct gate *gate)
 {
-	bool found = is_no_instruction(&gate->stop);
+	bool found = is_no_instruction(&gate->stop) || is_no_instruction(&gate->since);
 	unsigned int i;
 
 	for (i = 0; i < gate->nr_until; i++)
@@ -192,7 +222,7 @@ void gate_report(void)
 	unsigned int i;
 
 	pthread_mutex_lock(&lock);
-	rewind(report);
+	fseek(report, written, SEEK_SET);
 	fprintf(report, "rounds %lu\n", atomic_load(&rounds));
 	for (i = 0; i < nr_gates; i++)
 		fprintf(report, "gate %s hits %lu openings %lu late %lu rounds %lu standing %u misplaced %u\n",
@@ -203,4 +233,24 @@ void gate_report(void)
 	fprintf(report, "end\n");
 	fflush(report);
 	pthread_mutex_unlock(&lock);
+}
+
+static void forget(struct gate *gate)
+{
+	atomic_store(&gate->hits, 0);
+	atomic_store(&gate->openings, 0);
+	atomic_store(&gate->late, 0);
+	atomic_store(&gate->rounds, 0);
+}
+
+void gate_report_ends(void)
+{
+	unsigned int i;
+
+	gate_report();
+	written = ftell(report);
+	atomic_store(&rounds, 0);
+	for (i = 0; i < nr_gates; i++)
+		forget(&gates[i]);
+	gate_report();
 }

@@ -5,7 +5,8 @@
  *
  *	-plugin gate.so,gates=FILE,out=FILE,arch=x86_64
  *
- * Gates work between a program's marks (include/mark.h).  Needs processors that run in parallel.
+ * Gates work between a program's marks (include/mark.h): MARK_BEGIN and MARK_END are around a round,
+ * MARK_REPORT comes when the program ends.  Needs processors that run in parallel.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,28 @@ static void ends(unsigned int cpu, void *data)
 	(void)cpu;
 	(void)data;
 	gate_end();
+}
+
+static void reports(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	gate_report_ends();
+}
+
+static void watch(struct qemu_plugin_insn *insn, plugin_executed_cb cb, void *data)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, data);
+}
+
+static void watch_mark(struct qemu_plugin_insn *insn, unsigned int kind)
+{
+	if (kind & INSN_BEGIN)
+		watch(insn, begins, NULL);
+	if (kind & INSN_END)
+		watch(insn, ends, NULL);
+	if (kind & INSN_REPORT)
+		watch(insn, reports, NULL);
 }
 
 /* Which place of @until: a function each, since callbacks get one pointer. */
@@ -61,11 +84,6 @@ static bool is_place(struct place *place, const struct qemu_plugin_insn *insn, u
 	return addr == place->addr;
 }
 
-static void watch(struct qemu_plugin_insn *insn, plugin_executed_cb cb, void *data)
-{
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, data);
-}
-
 /* Whoever comes to a place that stops and opens gates opens the others first. */
 static void watch_places(struct qemu_plugin_insn *insn, unsigned int kind)
 {
@@ -75,9 +93,12 @@ static void watch_places(struct qemu_plugin_insn *insn, unsigned int kind)
 		for (place = 0; place < gates[i].nr_until; place++)
 			if (is_place(&gates[i].until[place], insn, kind))
 				watch(insn, passes[place], &gates[i]);
-	for (i = 0; i < nr_gates; i++)
+	for (i = 0; i < nr_gates; i++) {
+		if (is_place(&gates[i].since, insn, kind))
+			watch(insn, gate_since, &gates[i]);
 		if (is_place(&gates[i].stop, insn, kind))
 			watch(insn, gate_stop, &gates[i]);
+	}
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -90,8 +111,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		unsigned int kind = decode_insn(insn);
 
 		watch_places(insn, kind);
-		if (kind & (INSN_BEGIN | INSN_END))
-			watch(insn, kind & INSN_BEGIN ? begins : ends, NULL);
+		watch_mark(insn, kind);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "scene.h"
 
 #define ROUNDS		20
+#define POLLS		20000	/* of 100 microseconds, at a gate that nobody opens */
 
 static long asked, answered;	/* steps of the second thread: two a round */
 
@@ -30,7 +31,7 @@ void scene_says(const char *fmt, ...)
 	printf("\n");
 }
 
-/* A gate keeps the second thread here until the first one stands at its own. */
+/* A gate stops the second thread here for a moment, until the first one stands at its own. */
 __attribute__((noinline)) void scene_second_begins(void)
 {
 	asm volatile("" ::: "memory");
@@ -68,7 +69,8 @@ static void *second_thread(void *arg)
 		if (step % 2 && scene->warm)
 			scene->warm();
 		if (step % 2 == 0) {
-			scene_second_begins();
+			for (long i = 0; i < POLLS; i++)
+				scene_second_begins();
 			scene->second();
 			scene_second_ends();
 		}
@@ -110,6 +112,7 @@ int scene_main(int argc, char **argv, const struct scene *scene)
 		wrong += !right;
 		printf("round %ld %s\n", round, right ? "right" : "wrong");
 	}
+	MARK(MARK_REPORT);
 	printf("rounds %ld wrong %ld\n", rounds, wrong);
 	return wrong > 0;
 }

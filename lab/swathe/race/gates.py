@@ -20,6 +20,7 @@ SHARED = (ROOT / "profiler" / "insn.c", ROOT / "profiler" / "decode.c")
 LINE = re.compile(
     r"gate (\S+) hits (\d+) openings (\d+) late (\d+) rounds (\d+) standing (\d+) misplaced (\d+)"
 )
+NOWHERE = "0:0:0:0"
 ROUNDS = re.compile(r"rounds (\d+)")
 
 
@@ -67,7 +68,8 @@ def line(gate: Gate, numbers: dict[str, int], kernel: Symbols, program: Symbols)
         until = f"@{numbers[other]}"
     else:
         until = ",".join(place(text, gate.by, gate.nth) for text in gate.until)
-    return f"{gate.name} {gate.limit} {place(gate.stop, gate.cpu, gate.hit)} {until}"
+    since = place(gate.since, gate.cpu, 0) if gate.since else NOWHERE
+    return f"{gate.name} {gate.limit} {place(gate.stop, gate.cpu, gate.hit)} {since} {until}"
 
 
 def option(home: Path, target: Arch, text: str) -> tuple[str, ...]:
@@ -77,15 +79,19 @@ def option(home: Path, target: Arch, text: str) -> tuple[str, ...]:
     return "-plugin", ",".join([*map(str, words), f"arch={target.name}"])
 
 
-def read(home: Path) -> Report:
-    """Return the plugin's report, which is whole at any time."""
+def read(home: Path) -> list[Report]:
+    """Return a report of each program that ran, also of one that did not come to its end."""
     path = home / "seen"
     text = path.read_text() if path.is_file() else ""
-    rounds = ROUNDS.match(text)
-    if not rounds:
+    if not ROUNDS.match(text):
         raise EnvironmentLacks("this QEMU does not load plugins: Debian's does")
+    return [parse(block) for block in text.split("end\n") if ROUNDS.match(block)]
+
+
+def parse(text: str) -> Report:
+    rounds = ROUNDS.match(text)
     seen = [
         Seen(name, int(hits), int(openings), int(late), int(times), standing != "0", odd != "0")
         for name, hits, openings, late, times, standing, odd in LINE.findall(text)
     ]
-    return Report(int(rounds[1]), tuple(seen))
+    return Report(int(rounds[1]) if rounds else 0, tuple(seen))

@@ -45,7 +45,12 @@ def machine(kernel: BuiltKernel, options: tuple[str, ...], boot: str, timeout: f
 
 def names(scenes: Iterable[Scene]) -> list[str]:
     """Return the kernel's functions that the scenes' gates name."""
-    texts = {text for scene in scenes for gate in scene.gate for text in (gate.stop, *gate.until)}
+    texts = {
+        text
+        for scene in scenes
+        for gate in scene.gate
+        for text in (gate.stop, gate.since, *gate.until)
+    }
     matches = (PLACE.fullmatch(text) for text in texts if not text.startswith(PROGRAM))
     return sorted({match["name"] for match in matches if match})
 

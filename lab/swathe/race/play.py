@@ -60,7 +60,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a scene: of the kernel as it is, and with each mutant."""
+    """What came of a scene: of the kernel as it is, and with each mutant.
+
+    report: of the kernel as it is
+    """
 
     name: str
     scene: Scene
@@ -149,7 +152,7 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
         machine = on.machine(scene, program, home)
         work = session.job(lines, {f"/bin/{program.name}": program})
         heard = session.run(machine, work, f"race-{name}", stop=stop).not_stopped()
-        report = None if on.request.control else gates.read(home)
+        report = None if on.request.control else gates.read(home)[0]
     return judged(name, scene, rounds, heard, report)
 
 

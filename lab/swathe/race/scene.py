@@ -21,6 +21,7 @@ class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         place of until, or after limit milliseconds: then the round has missed its window.
     cpu, by: the processor that stops, and the one that opens; -1: any, or any other one
     hit, nth: which time counts since the round began, and since somebody stands there; 0: each
+    since: if given, hit counts from when the processor has come to this place
     """
 
     name: str
@@ -31,6 +32,7 @@ class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hit: int = 1
     nth: int = 1
     limit: int = 5000
+    since: str = ""
 
 
 class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -53,7 +55,7 @@ class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     @property
     def gates(self) -> tuple[Gate, ...]:
         """All gates: the second thread waits until the first one stands at the first gate."""
-        second = Gate(BEGINS, SECOND, (f"@{self.gate[0].name}",), cpu=0, by=-1)
+        second = Gate(BEGINS, SECOND, (f"@{self.gate[0].name}",), cpu=0, by=-1, hit=0)
         return (*self.gate, second)
 
 
