@@ -3,7 +3,9 @@
  * The first processor evicts memory that was written to; the second one stores through an old TLB
  * entry, when nothing maps the page any more.  What it stored must be there in the end.
  *
- *	evict ROUNDS [shmem]
+ *	evict ROUNDS [shmem|large]
+ *
+ * large: private, in folios of 64 KiB.
  *
  * Anonymous memory, which goes to swap: private, or with "shmem" shared.
  */
@@ -15,29 +17,37 @@
 
 #include "lib/scene.h"
 
-#define LEN	(8 * PAGE)
+#define LEN	(16 * PAGE)
+#define THP	"/sys/kernel/mm/transparent_hugepage/"
+#define PLACES	64	/* where memory is, one after another */
 #define AT	(5 * PAGE)
 #define FIRST	41
 #define LAST	43
 
-static char *mem;
+static char *all, *mem;
 static int fd = -1;
+static unsigned long rounds;
 
-static bool make(bool shmem)
+static bool make(const char *what)
 {
+	bool shmem = what && !strcmp(what, "shmem"), large = what && !shmem;
+
 	fd = shmem ? memfd_create("evict", MFD_CLOEXEC) : -1;
-	NEED(!shmem || (fd >= 0 && !ftruncate(fd, LEN)));
-	mem = scene_map(LEN, fd);
-	NEED(mem != MAP_FAILED);
-	NEED(!madvise(mem, LEN, MADV_NOHUGEPAGE));
+	NEED(!shmem || (fd >= 0 && !ftruncate(fd, PLACES * PMD)));
+	all = scene_map(PLACES * PMD, fd);
+	NEED(all != MAP_FAILED);
+	NEED(large || !madvise(all, PLACES * PMD, MADV_NOHUGEPAGE));
+	NEED(!large || scene_write(THP "hugepages-64kB/enabled", "always"));
 	return true;
 }
 
-/* Of new pages. */
+/* Of new pages, at a new place: a kernel that does not flush leaves old TLB entries here, too. */
 static bool ready(void)
 {
+	mem = all + rounds++ % PLACES * PMD;
 	NEED(!madvise(mem, LEN, MADV_DONTNEED));
-	NEED(fd < 0 || !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
+	NEED(fd < 0 || !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, mem - all,
+			     LEN));
 	memset(mem, FIRST, LEN);
 	return true;
 }
@@ -70,7 +80,7 @@ int main(int argc, char **argv)
 {
 	const struct scene scene = { NULL, ready, warm, evict, store, is_there };
 
-	if (!make(argc > 2))
+	if (!make(argv[2]))
 		return 2;
 	return scene_main(argc, argv, &scene);
 }

@@ -3,9 +3,9 @@
  * The first processor has userfaultfd fill, move or protect memory that has no page table yet; the
  * second one purges the memory, so that the new table is empty, and may be given back.
  *
- *	uffd ROUNDS copy|move|move_late|protect
+ *	uffd ROUNDS copy|move|move_late|move_swap|protect
  *
- * move_late: the purge comes first for certain, so that the page must be there then.
+ * All moves but the first: the purge comes first for certain, so that the page must be there then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,6 +33,7 @@ struct uffdio_move {
 #endif
 #define AT		7UL	/* the page that is filled */
 #define UFFD_WP		57	/* pagemap's bits */
+#define SWAPPED		62
 #define PRESENT		63
 
 static char *mem, *from;
@@ -113,6 +114,13 @@ static bool ready(void)
 	return true;
 }
 
+static bool ready_swapped(void)
+{
+	NEED(ready());
+	NEED(!madvise(from, PAGE, MADV_PAGEOUT));
+	return true;
+}
+
 static void copy(void)
 {
 	struct uffdio_copy page = {
@@ -151,7 +159,7 @@ static bool succeeded(void)
 /* A touch would wait for userfaultfd. */
 static bool is_filled(void)
 {
-	bool filled = has_bit(AT, PRESENT);
+	bool filled = has_bit(AT, PRESENT) || has_bit(AT, SWAPPED);
 
 	if (!filled)
 		scene_says("the page is not there");
@@ -178,6 +186,7 @@ static const struct {
 	{ "copy", { prepare_copy, ready, NULL, copy, purge, succeeded } },
 	{ "move", { prepare_move, ready, NULL, move, purge, succeeded } },
 	{ "move_late", { prepare_move, ready, NULL, move, purge, is_filled } },
+	{ "move_swap", { prepare_move, ready_swapped, NULL, move, purge, is_filled } },
 	{ "protect", { prepare_protect, ready, NULL, protect, purge, all_protected } },
 };
 

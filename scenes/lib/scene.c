@@ -16,7 +16,7 @@
 #include "scene.h"
 
 #define ROUNDS		20
-#define POLLS		20000	/* of 100 microseconds, at a gate that nobody opens */
+#define POLLS		200000	/* of 100 microseconds, at a gate that nobody opens */
 
 static long asked, answered;	/* steps of the second thread: two a round */
 

@@ -31,7 +31,7 @@ class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     by: int = 0
     hit: int = 1
     nth: int = 1
-    limit: int = 5000
+    limit: int = 20000
     since: str = ""
 
 
