@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 			add_insn(&tb, line);
 		}
 	}
-	at_exit(1, NULL);
+	if (at_exit)
+		at_exit(1, NULL);
 	return 0;
 }

@@ -35,8 +35,8 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--mutants", action="store_true", help="also with each mutant that the scene must find"
     )
     parser.add_argument(
-        "--timeout", type=arguments.positive, default=600, metavar="S",
-        help="kill a guest after S seconds (default: 600)",
+        "--timeout", type=arguments.positive, default=play.TIMEOUT, metavar="S",
+        help=f"kill a guest after S seconds (default: {play.TIMEOUT})",
     )  # fmt: skip
     parser.add_argument(
         "--image", type=Path, metavar="FILE",

@@ -36,6 +36,7 @@ from swathe.check.selftests import SelftestRequest
 from swathe.kernel import source
 from swathe.kernel.build import KernelRequest
 from swathe.kselftests import guests, listing
+from swathe.race import play, scene
 
 LIGHT = "light"
 CHECKED = "checked"
@@ -44,8 +45,8 @@ KERNEL = "kernel"
 DEFAULT = ("lab", "hooks", LIGHT, CHECKED, listing.PART)
 # .ci/run adds these.
 SELDOM = (
-    exported.PART, spin.PART, debian13.PART, "seeded", field_trials.PART, "powercut", newest.PART,
-    arm64.PART,
+    exported.PART, spin.PART, debian13.PART, "seeded", play.PART, field_trials.PART, "powercut",
+    newest.PART, arm64.PART,
 )  # fmt: skip
 WHOLE = ("kunit", "guest")
 # These take hours: kernels without one hook each, and each configuration. Packages take an hour to
@@ -124,6 +125,7 @@ def of(request: TestRequest) -> list[TestPart]:
         TestPart(debian13.PART, debian13.run, fetch=(debian13.prefetch,)),
         TestPart("seeded", partial(seeded.run, light, request.seed, cpus),
                  tuple(seeded.needs(light))),
+        races(request),
         TestPart(field_trials.PART, partial(fields, light, request.seed, cpus), (light,)),
         TestPart("powercut", partial(powercuts.cut_all, replace(request.powercut, kernel=light)),
              (light,)),
@@ -141,6 +143,17 @@ def checked(request: TestRequest) -> TestPart:
     asked = request.checked
     says = f"with KASAN and lockdep this commit: KUnit, {', '.join(asked.programs)}"
     return TestPart(CHECKED, partial(selftest_guests.run, asked), (asked.kernel,), says=says)
+
+
+def races(request: TestRequest) -> TestPart:
+    """The scenes; in CI a third of them."""
+    names, says = scene.names(), ""
+    if request.rotates:
+        names = [*rotation.chosen(names, request.commit)]
+        says = f"this commit: {', '.join(names)}"
+    return TestPart(
+        play.PART, partial(play.test, request.light, names), (request.light,), says=says
+    )
 
 
 def turns(request: TestRequest) -> list[TestPart]:
