@@ -18,6 +18,7 @@ COMMANDS = {
     "test": "check the lab, the hooks and the kernel",
     "stress": "run memory stressors, random operations, faults and power cuts",
     "race": "arrange races: stop a processor until another one has come somewhere",
+    "proof": "show what was proven of today's code, and run what was not",
     "powercut": "cut a guest's power, then check the files on its disk",
     "build": "fetch, hook and build a kernel",
     "deb": "build Debian packages of a kernel from a machine's own configuration",

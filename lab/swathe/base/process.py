@@ -92,6 +92,15 @@ def run(
     return Done(child.returncode, (err if stdout else out).decode(errors="replace"))
 
 
+def passes(argv: Sequence[str], *, timeout: float) -> bool:
+    """Run a program whose output goes where this one's does; return whether its status is 0."""
+    echo(argv)
+    with told(argv[0]):
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+        with running(child):
+            return child.wait(timeout=timeout) == 0
+
+
 @contextlib.contextmanager
 def running(child: subprocess.Popen[bytes] | subprocess.Popen[str]) -> Iterator[None]:
     """Have end_all() know the program; kill it if the block is left before it has ended."""

@@ -3,6 +3,7 @@
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from swathe.base.errors import UsageError
@@ -131,3 +132,10 @@ def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disk", type=size, default="2G", metavar="SIZE", help="disk size, /mnt (default: 2G)"
     )
+
+
+def require_known(names: Sequence[str], known: Sequence[str], what: str) -> None:
+    """Raise unless all names are known."""
+    odd = [name for name in names if name not in known]
+    if odd:
+        raise UsageError(f"there is no {what} {odd[0]!r}; there are {', '.join(known)}")

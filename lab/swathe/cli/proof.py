@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Show what was proven of the code of today, and run what was not.
+
+The table has a row for each part, kernel and architecture: when it last passed, on which commit,
+and whether the code that it proves is still the same. A commit that changes documentation or the
+lab makes nothing stale.
+
+    ./swathe proof               the table
+    ./swathe proof --hours 8     run what is stale, the oldest first, for about eight hours
+
+Each part that passes is recorded at once (docs/results/proofs.json), so that the command can be
+interrupted, and goes on from there. A part that has begun is run to its end.
+"""
+
+import argparse
+import datetime
+import sys
+import time
+
+from swathe.base import process, table, ui
+from swathe.base.table import Column
+from swathe.check import proofs
+from swathe.check.proofs import Proof, Row
+from swathe.cli import arguments
+
+HOUR = 3600
+# No part takes longer on a machine that can be used.
+LIMIT = 24 * HOUR
+SWATHE = [sys.executable, "-X", "utf8", "-P", "-m", "swathe"]
+
+
+def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hours", type=arguments.positive, default=0, metavar="N",
+        help="run what is stale, and begin nothing new after N hours",
+    )  # fmt: skip
+    parser.add_argument(
+        "--part", action="append", default=[], metavar="PART", help="only this part; repeatable"
+    )
+
+
+def show(rows: list[Row]) -> None:
+    lines = [
+        (
+            row.claim.part, row.kernel or "–", row.arch or "–",
+            row.proof.date[:10] if row.proof else "–", row.proof.commit if row.proof else "–",
+            row.state,
+        )
+        for row in rows
+    ]  # fmt: skip
+    heads = map(Column, ("kernel", "architecture", "passed on", "commit", "code"))
+    ui.out.print(table.terminal(table.make("", ("part", *heads), lines)))
+    stale = sum(row.stale for row in rows)
+    ui.out.print(f"{len(rows) - stale} of {len(rows)} are proven of today's code")
+
+
+def prove(row: Row, commit: str) -> bool:
+    """Run a part, and record it if it has passed."""
+    ui.result(f"{row.claim.part}: swathe {' '.join(row.command)}")
+    begin = time.monotonic()
+    if not process.passes([*SWATHE, *row.command], timeout=LIMIT):
+        ui.result(f"{row.claim.part}: failed; nothing is recorded")
+        return False
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    seconds = round(time.monotonic() - begin)
+    proofs.record(
+        Proof(row.claim.part, row.kernel, row.arch, commit, date, row.digest, seconds)
+    )  # fmt: skip
+    return True
+
+
+def run(rows: list[Row], hours: int) -> int:
+    commit, end, failed = proofs.require_clean(), time.monotonic() + hours * HOUR, 0
+    for row in proofs.due(rows):
+        if time.monotonic() > end:
+            break
+        failed += not prove(row, commit)
+    return 1 if failed else 0
+
+
+def main(args: argparse.Namespace) -> int:
+    wanted = args.part or [claim.part for claim in proofs.claims()]
+    arguments.require_known(args.part, [claim.part for claim in proofs.claims()], "part")
+    status = run([row for row in proofs.rows() if row.claim.part in wanted], args.hours) \
+        if args.hours else 0  # fmt: skip
+    show([row for row in proofs.rows() if row.claim.part in wanted])
+    return status
