@@ -59,8 +59,9 @@ GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
 # These run with KASAN and lockdep in every commit: where they find something, memory is used after
 # it was freed, or a lock is taken in an odd order. (trace needs an option that lockdep selects.)
 NEEDING = ("memx", "races", "trace")
-# This takes twelve minutes there; it measures what reclaim keeps, which is in the light part.
-SELDOM_CHECKED = ("reference",)
+# These take twelve and fifteen minutes there; they measure what reclaim keeps and what it takes,
+# which is in the light part.
+SELDOM_CHECKED = ("reference", "ahead")
 
 
 @dataclass(frozen=True)
