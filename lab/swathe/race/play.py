@@ -4,7 +4,7 @@
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from swathe.guest.clock import Clock
 from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
+from swathe.kernel.arch import X86_64
 from swathe.kernel.version import Version
 from swathe.race import gates, image, places
 from swathe.race.gates import Report
@@ -78,6 +79,7 @@ class Played:
     report: Report | None
     complaint: str
     lost: str
+    arch: str = X86_64.name
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,9 @@ class Stage:
         options: tuple[str, ...] = ()
         request = self.request
         if not request.control:
-            text = gates.told(scene.gates, self.symbols, places.of_program(program))
+            text = gates.told(
+                scene.gates(self.built.target.name), self.symbols, places.of_program(program)
+            )
             options = gates.option(home, self.built.target, text)
         if request.image:
             machine = image.machine(self.built, options, request.boot, request.timeout)
@@ -168,7 +172,7 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
             report = None if on.request.control else gates.read(home)[0]
         if not patched(heard):
             break
-    return judged(name, scene, rounds, heard, report)
+    return replace(judged(name, scene, rounds, heard, report), arch=on.built.target.name)
 
 
 def patched(heard: Transcript) -> bool:
@@ -228,7 +232,8 @@ def faults(played: Played, plain: Outcome, tried: bool) -> Iterator[str]:
 def missed(played: Played) -> Iterator[str]:
     """Gates that did not do what they are for in each round."""
     for seen in played.report.gates if played.report else ():
-        gate = next(gate for gate in played.scene.gates if gate.name == seen.name)
+        gates_there = played.scene.gates(played.arch)
+        gate = next(gate for gate in gates_there if gate.name == seen.name)
         if seen.misplaced:
             yield f"gate {seen.name}: an offset of {gate.stop} or {gate.until} is no instruction"
         elif not seen.hits:

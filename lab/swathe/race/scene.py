@@ -8,6 +8,7 @@ import msgspec
 from swathe.base import reading
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import SCENES
+from swathe.kernel.arch import ARM64, X86_64
 
 # Where the second thread begins: scenes/lib/scene.c.
 SECOND = "program:scene_second_begins"
@@ -22,6 +23,7 @@ class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     cpu, by: the processor that stops, and the one that opens; -1: any, or any other one
     hit, nth: which time counts since the round began, and since somebody stands there; 0: each
     since: if given, hit counts from when the processor has come to this place
+    arm64: what is different there
     """
 
     name: str
@@ -33,6 +35,22 @@ class Gate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     nth: int = 1
     limit: int = 20000
     since: str = ""
+    arm64: "Other | None" = None
+
+    def on(self, arch: str) -> "Gate":
+        """Return the gate as it is on an architecture."""
+        other = self.arm64 if arch == ARM64.name else None
+        if not other:
+            return self
+        nth = self.nth if other.nth is None else other.nth
+        return msgspec.structs.replace(self, until=other.until, nth=nth)
+
+
+class Other(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Where a gate opens on another architecture."""
+
+    until: tuple[str, ...]
+    nth: int | None = None
 
 
 class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -52,11 +70,10 @@ class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     arches: tuple[str, ...] = ("x86_64",)
     mutants: tuple[str, ...] = ()
 
-    @property
-    def gates(self) -> tuple[Gate, ...]:
+    def gates(self, arch: str) -> tuple[Gate, ...]:
         """All gates: the second thread waits until the first one stands at the first gate."""
         second = Gate(BEGINS, SECOND, (f"@{self.gate[0].name}",), cpu=0, by=-1, hit=0)
-        return (*self.gate, second)
+        return (*(gate.on(arch) for gate in self.gate), second)
 
 
 def names() -> list[str]:
@@ -74,7 +91,7 @@ def read(path: Path) -> Scene:
     scene = reading.convert(data, Scene, path.name)
     if not scene.gate:
         raise CheckFailed(f"{path.name} has no gate")
-    known = [gate.name for gate in scene.gates]
+    known = [gate.name for gate in scene.gates(X86_64.name)]
     if len({*known}) < len(known):
         raise CheckFailed(f"{path.name}: two gates have one name, or one is called {BEGINS!r}")
     return scene
