@@ -16,7 +16,7 @@ from swathe.race import gates, image, places, play, scene
 from swathe.race.gates import Report, Seen
 from swathe.race.places import Place, Symbols
 from swathe.race.play import Outcome, Played
-from swathe.race.scene import Gate, Scene
+from swathe.race.scene import Gate, Other, Scene
 
 HOST = Path(__file__).parent / "data" / "plugin_host.c"
 PROFILER = gates.SHARED[0].parent
@@ -71,6 +71,14 @@ def test_gates_are_told_by_address() -> None:
     )  # fmt: skip
     with pytest.raises(CheckFailed, match="waits for other, which is no gate"):
         gates.told([Gate("one", "first", ("@other",))], KERNEL, PROGRAM)
+
+
+def test_a_gate_may_open_elsewhere_on_arm64() -> None:
+    gate = replace_gate(nth=3, arm64=Other(("last",)))
+    assert gate.on("x86_64") == gate
+    assert (gate.on("arm64").until, gate.on("arm64").nth) == (("last",), 3)
+    assert replace_gate(arm64=Other(("last",), nth=2)).on("arm64").nth == 2
+    assert GATE.on("arm64") == GATE
 
 
 def replace_gate(**changes: object) -> Gate:
