@@ -91,7 +91,7 @@ def test_ci_is_what_seldom_finds_anything_besides() -> None:
         part.name for part in test_parts.of(usual)
     }
     assert besides == {
-        "export", "model", "debian13", "seeded", "field", "powercut", "newest", "arm64",
+        "export", "model", "debian13", "seeded", "race", "field", "powercut", "newest", "arm64",
     }  # fmt: skip
     assert not ci.configs.wanted
 

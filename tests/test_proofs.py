@@ -10,7 +10,7 @@ from swathe.base import process, results
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import ROOT
 from swathe.check import proofs
-from swathe.check.proofs import Claim, Proof, Row
+from swathe.check.proofs import Claim, Proof, Standing
 from swathe.cli import arguments, proof
 from swathe.kernel import hooks
 
@@ -79,9 +79,9 @@ def test_the_claims_are_whole() -> None:
     assert all((ROOT / path).exists() for claim in found for path in claim.covers)
 
 
-def row(part: str, date: str, digest: str) -> Row:
+def row(part: str, date: str, digest: str) -> Standing:
     last = Proof(part, "6.12", "", "abc", date, digest) if date else None
-    return Row(Claim(part, ("test", part)), "6.12", "", "now", last)
+    return Standing(Claim(part, ("test", part)), "6.12", "", "now", last)
 
 
 FRESH, OLD, OLDER = row("a", "2026-02", "now"), row("b", "2026-02", "x"), row("c", "2026-01", "")

@@ -11,11 +11,14 @@ import pytest
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import SCENES
 from swathe.base.verdicts import Verdict
+from swathe.guest import clock
 from swathe.kernel import compiler, mutants
-from swathe.race import gates, image, places, play, scene
+from swathe.kernel.arch import ARM64
+from swathe.kernel.build import KernelRequest
+from swathe.race import gates, image, judge, places, play, scene
 from swathe.race.gates import Report, Seen
+from swathe.race.judge import Outcome, Played
 from swathe.race.places import Place, Symbols
-from swathe.race.play import Outcome, Played
 from swathe.race.scene import Gate, Other, Scene
 
 HOST = Path(__file__).parent / "data" / "plugin_host.c"
@@ -202,7 +205,7 @@ PLAYED = Played("name", Scene("", "p", (GATE,)), 20, (PLAIN,), MET, "", "")
 
 
 def details(played: Played) -> list[str]:
-    return [test.detail for test in play.tests(played) if test.verdict is Verdict.FAILED]
+    return [test.detail for test in judge.tests(played) if test.verdict is Verdict.FAILED]
 
 
 def test_a_scene_that_passes() -> None:
@@ -247,9 +250,23 @@ def test_mutants_must_be_found() -> None:
 
 
 def test_hits_are_told() -> None:
-    assert play.hits(PLAYED) == "gate flush: 20 hits, 20 openings, in 20 of 20 rounds"
-    assert play.hits(replace(PLAYED, report=None)) == "without gates"
+    assert judge.hits(PLAYED) == "gate flush: 20 hits, 20 openings, in 20 of 20 rounds"
+    assert judge.hits(replace(PLAYED, report=None)) == "without gates"
 
 
 def test_symbols_know_where_a_function_ends() -> None:
     assert Symbols("x", ((1, "a"), (5, "b"))).end(1) == 5
+
+
+def test_a_machine_without_a_clock_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "tsc_khz", lambda: 0)
+    (found,) = play.test(KernelRequest(), ["purge_private"])
+    assert found.verdict is Verdict.SKIPPED
+    assert "time-stamp counter is not known" in found.detail
+
+
+def test_scenes_are_for_kernels_and_architectures() -> None:
+    built = image.built(Path(__file__), ARM64)
+    there = play.meant(["uffd_move_late", "purge_private"], replace(built, version="6.12.117"))
+    assert [*there] == ["uffd_move_late"]
+    assert not play.meant(["uffd_move_late"], replace(built, version="7.3.4"))

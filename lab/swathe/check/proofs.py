@@ -54,7 +54,7 @@ class Proof(msgspec.Struct, frozen=True):
     seconds: int = 0
 
 
-class Row(msgspec.Struct, frozen=True):
+class Standing(msgspec.Struct, frozen=True):
     """A part for one kernel and architecture, its last proof, and today's digest."""
 
     claim: Claim
@@ -128,18 +128,18 @@ def load() -> list[Proof]:
     return reading.json(path.read_text(), list[Proof], path.name) if path.is_file() else []
 
 
-def rows() -> list[Row]:
+def rows() -> list[Standing]:
     """Return all parts: those of one claim together."""
     last = {(proof.part, proof.kernel, proof.arch): proof for proof in load()}
     return [
-        Row(claim, kernel, arch, digest(claim, kernel), last.get((claim.part, kernel, arch)))
+        Standing(claim, kernel, arch, digest(claim, kernel), last.get((claim.part, kernel, arch)))
         for claim in claims()
         for kernel in claim.kernels
         for arch in claim.arches
     ]
 
 
-def due(found: Sequence[Row]) -> list[Row]:
+def due(found: Sequence[Standing]) -> list[Standing]:
     """Return what is stale: what was never proven first, then the oldest."""
     return sorted(
         (row for row in found if row.stale), key=lambda row: row.proof.date if row.proof else ""

@@ -20,7 +20,7 @@ import time
 from swathe.base import process, table, ui
 from swathe.base.table import Column
 from swathe.check import proofs
-from swathe.check.proofs import Proof, Row
+from swathe.check.proofs import Proof, Standing
 from swathe.cli import arguments
 
 HOUR = 3600
@@ -39,7 +39,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def show(rows: list[Row]) -> None:
+def show(rows: list[Standing]) -> None:
     lines = [
         (
             row.claim.part, row.kernel or "–", row.arch or "–",
@@ -54,7 +54,7 @@ def show(rows: list[Row]) -> None:
     ui.out.print(f"{len(rows) - stale} of {len(rows)} are proven of today's code")
 
 
-def prove(row: Row, commit: str) -> bool:
+def prove(row: Standing, commit: str) -> bool:
     """Run a part, and record it if it has passed."""
     ui.result(f"{row.claim.part}: swathe {' '.join(row.command)}")
     begin = time.monotonic()
@@ -69,7 +69,7 @@ def prove(row: Row, commit: str) -> bool:
     return True
 
 
-def run(rows: list[Row], hours: int) -> int:
+def run(rows: list[Standing], hours: int) -> int:
     commit, end, failed = proofs.require_clean(), time.monotonic() + hours * HOUR, 0
     for row in proofs.due(rows):
         if time.monotonic() > end:

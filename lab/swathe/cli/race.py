@@ -19,7 +19,7 @@ from swathe.base import ui
 from swathe.base.errors import UsageError
 from swathe.base.verdicts import Verdict, count
 from swathe.cli import arguments
-from swathe.race import play, scene
+from swathe.race import judge, play, scene
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +67,8 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
     )  # fmt: skip
 
 
-def show(played: play.Played) -> None:
-    ui.result(f"{played.name}: {play.hits(played)}")
+def show(played: judge.Played) -> None:
+    ui.result(f"{played.name}: {judge.hits(played)}")
     for found in played.outcomes:
         way = f"with mutant {found.way}: " if found.way else ""
         ui.result(f"  {way}{found.rounds} rounds, {found.wrong} wrong {found.said}".rstrip())
@@ -76,7 +76,7 @@ def show(played: play.Played) -> None:
 
 def main(args: argparse.Namespace) -> int:
     found = play.play_all(request_from(args))
-    tests = [test for played in found for test in play.tests(played)]
+    tests = [test for played in found for test in judge.tests(played)]
     for played in found:
         show(played)
     for test in tests:

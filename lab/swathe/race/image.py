@@ -21,6 +21,7 @@ BOOT = "nokaslr norandmaps"
 # Of an image: its functions end in plain returns.
 IMAGE_BOOT = f"{BOOT} mitigations=off quiet rdinit=/init"
 LIMIT = 600
+CPUS = 2
 KALLSYMS = "/proc/kallsyms"
 # Prints the wanted functions, and what follows each.
 FIND = (
@@ -36,11 +37,11 @@ def built(image: Path, target: Arch) -> BuiltKernel:
     return BuiltKernel(f"image {image.name}", image, Path(), Path(), "", target)
 
 
-def machine(kernel: BuiltKernel, options: tuple[str, ...], boot: str, timeout: float) -> vm.Machine:
+def machine(kernel: BuiltKernel, boot: str, timeout: float) -> vm.Machine:
     words = " ".join(filter(None, (vm.FOUR_LEVELS, IMAGE_BOOT, boot)))
     return vm.Machine(
-        kernel, 2, wanted_clock=Clock.HOST, boot=words, timeout=timeout, options=options, bare=True
-    )
+        kernel, CPUS, wanted_clock=Clock.HOST, boot=words, timeout=timeout, bare=True
+    )  # fmt: skip
 
 
 def names(scenes: Iterable[Scene]) -> list[str]:
@@ -73,7 +74,7 @@ def look(kernel: BuiltKernel, wanted: list[str]) -> str:
     """Boot the image, and return the lines of its list of symbols about these functions."""
     ui.note(f"reading the addresses of functions in {KALLSYMS} of {kernel.image.name}")
     lines = [f"report symbols -- awk -v names='{' '.join(wanted)}' '{FIND}' {KALLSYMS}"]
-    heard = session.run(machine(kernel, (), "", LIMIT), session.job(lines, {}), "race-symbols")
+    heard = session.run(machine(kernel, "", LIMIT), session.job(lines, {}), "race-symbols")
     found = heard.whole().of("symbols")
     text = "\n".join(line for section in found for line in section.lines) + "\n"
     if not text.strip():
