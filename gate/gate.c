@@ -225,8 +225,8 @@ void gate_report(void)
 	fseek(report, written, SEEK_SET);
 	fprintf(report, "rounds %lu\n", atomic_load(&rounds));
 	for (i = 0; i < nr_gates; i++)
-		fprintf(report, "gate %s hits %lu openings %lu late %lu rounds %lu standing %u misplaced %u\n",
-			gates[i].name, atomic_load(&gates[i].hits),
+		fprintf(report, "gate %s hits %lu openings %lu late %lu rounds %lu standing %u "
+			"misplaced %u\n", gates[i].name, atomic_load(&gates[i].hits),
 			atomic_load(&gates[i].openings), atomic_load(&gates[i].late),
 			atomic_load(&gates[i].rounds), atomic_load(&gates[i].standing),
 			is_misplaced(&gates[i]));

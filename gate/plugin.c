@@ -5,8 +5,8 @@
  *
  *	-plugin gate.so,gates=FILE,out=FILE,arch=x86_64
  *
- * Gates work between a program's marks (include/mark.h): MARK_BEGIN and MARK_END are around a round,
- * MARK_REPORT comes when the program ends.  Needs processors that run in parallel.
+ * Gates work between a program's marks (include/mark.h): MARK_BEGIN and MARK_END are around a
+ * round, MARK_REPORT comes when the program ends.  Needs processors that run in parallel.
  */
 #include <stdio.h>
 #include <string.h>
