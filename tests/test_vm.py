@@ -187,3 +187,26 @@ def test_one_counted_cpu_takes_its_ticks_from_the_pit(
     assert ("no_timer_check" in parameters) is (wanted is Clock.HOST)
     assert parameters[-1] == "quiet"
     assert argv[argv.index("-cpu") + 1] == "max,-erms"
+
+
+def test_a_kernel_from_elsewhere_speaks_through_its_console(
+    kernel: BuiltKernel, tmp_path: Path
+) -> None:
+    machine = vm.Machine(kernel, bare=True)
+    argv = vm.command(machine, tmp_path, tmp_path)
+    assert argv[argv.index("-M") + 1] == "pc"
+    assert not [word for word in argv if "virtio" in word or "disk.img" in word]
+    console = tmp_path / "console.log"
+    assert vm.told(machine, tmp_path) == ""
+    console.write_text("boot\nround 1 right\n\nswathe.verdict exit 3\n[ 1.0] reboot\n")
+    verdict = vm.parse_verdict(vm.told(machine, tmp_path))
+    assert verdict is not None
+    assert verdict.shell_status == 3
+    console.write_text("swathe.verdict exi")
+    assert vm.parse_verdict(vm.told(machine, tmp_path)) is None
+
+
+def test_its_guest_has_neither_swap_nor_ports() -> None:
+    words = initramfs.Job(["/bin/x"], bare=True).settings().split(b"\0")
+    assert b"bare=1" in words
+    assert not [word for word in words if word.startswith(b"swap=")]
