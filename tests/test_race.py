@@ -2,6 +2,7 @@
 """Scenes and their gates: places, the plugin's list and report, verdicts."""
 
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -219,7 +220,7 @@ def test_a_scene_that_passes() -> None:
         ({"outcomes": (Outcome("", 20, 3, "odd"),)}, "3 of 20 rounds came out wrong: odd"),
         ({"outcomes": (Outcome("", 7, 0),), "complaint": "BUG: x"}, "7 of 20 rounds: BUG: x"),
         ({"complaint": "WARNING: x"}, "WARNING: x"),
-        ({"outcomes": (), "lost": "the VM was lost"}, "the guest did not come to the program"),
+        ({"outcomes": (), "lost": "the VM was lost"}, "the program did not run: the VM was lost"),
     ],
 )
 def test_a_kernel_that_is_wrong(changes: dict[str, object], says: str) -> None:
@@ -270,3 +271,13 @@ def test_scenes_are_for_kernels_and_architectures() -> None:
     there = play.meant(["uffd_move_late", "purge_private"], replace(built, version="6.12.117"))
     assert [*there] == ["uffd_move_late"]
     assert not play.meant(["uffd_move_late"], replace(built, version="7.3.4"))
+
+
+def test_a_place_that_is_not_there_fails_its_scene_only() -> None:
+    built = image.built(Path(__file__), ARM64)
+    request = play.RaceRequest(KernelRequest(), ("x",), 1, image=Path(__file__))
+    on = play.Stage(built, KERNEL, request)
+    one = Scene("", "p", (replace_gate(stop="missing"),))
+    played = play.attempt(on, "x", one, Path("/bin/true"), threading.Event())
+    (detail,) = details(played)
+    assert detail.startswith("the program did not run: ")

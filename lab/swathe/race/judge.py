@@ -79,7 +79,7 @@ def tests(played: Played) -> Iterator[Test]:
     mutants = [found for found in played.outcomes if found.way]
     failed = [] if plain is None else list(faults(played, plain, bool(mutants)))
     if plain is None:
-        failed = [f"the guest did not come to the program: {played.lost or played.complaint}"]
+        failed = [f"the program did not run: {played.lost or played.complaint}"]
     failed += missed(played)
     verdict = Verdict.FAILED if failed else Verdict.PASSED
     yield Test(name, verdict, "; ".join(failed))
