@@ -50,6 +50,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
     arguments.add_variant_argument(parser)
+    parser.add_argument(
+        "--checked", action="store_true", help="in the kernel with KASAN and lockdep, not in light"
+    )
     parser.set_defaults(variant="light")
 
 
@@ -61,6 +64,8 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
         raise UsageError("--image wants the names of scenes, and has no mutants")
     for name in wanted:
         scene.load(name)
+    if args.checked:
+        args.variant = ""
     return play.RaceRequest(
         arguments.request_from(args, pristine=False), wanted, args.timeout, args.rounds,
         args.control, args.mutants, args.boot, args.image, args.symbols,
