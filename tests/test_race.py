@@ -250,6 +250,11 @@ def test_mutants_must_be_found() -> None:
     assert details(replace(PLAYED, outcomes=found, complaint="BUG: x")) == ["not found"]
 
 
+def test_mutants_must_be_tried() -> None:
+    found = replace(PLAYED, outcomes=(PLAIN, Outcome("one", 20, 1)), mutants=("one", "two"))
+    assert details(found) == ["not tried: the guest had ended"]
+
+
 def test_hits_are_told() -> None:
     assert judge.hits(PLAYED) == "gate flush: 20 hits, 20 openings, in 20 of 20 rounds"
     assert judge.hits(replace(PLAYED, report=None)) == "without gates"

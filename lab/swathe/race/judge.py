@@ -40,6 +40,7 @@ class Played:
     """What came of a scene: of the kernel as it is, and with each mutant.
 
     report: of the kernel as it is
+    mutants: those that were to be tried
     """
 
     name: str
@@ -50,6 +51,7 @@ class Played:
     complaint: str
     lost: str
     arch: str = X86_64.name
+    mutants: tuple[str, ...] = ()
 
 
 def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
@@ -85,6 +87,8 @@ def tests(played: Played) -> Iterator[Test]:
     yield Test(name, verdict, "; ".join(failed))
     for found in mutants:
         yield judge_mutant(name, found, played)
+    for way in sorted({*played.mutants} - {found.way for found in mutants}):
+        yield Test(f"{name} {way}", Verdict.FAILED, "not tried: the guest had ended")
 
 
 def faults(played: Played, plain: Outcome, tried: bool) -> Iterator[str]:

@@ -147,7 +147,8 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
             report = None if on.request.control else gates.read(home)[0]
         if not patched(heard):
             break
-    return judge.judged(name, scene, rounds, Witness(heard, report, on.built.target.name))
+    played = judge.judged(name, scene, rounds, Witness(heard, report, on.built.target.name))
+    return replace(played, mutants=mutants)
 
 
 def patched(heard: Transcript) -> bool:
