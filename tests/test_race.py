@@ -247,7 +247,13 @@ def test_a_gate_that_missed(seen: tuple[int, int, int, int, bool, bool], says: s
 def test_mutants_must_be_found() -> None:
     found = (PLAIN, Outcome("one", 20, 1), Outcome("two", 20, 0), Outcome("three", 0, 0))
     assert details(replace(PLAYED, outcomes=found)) == ["not found", "not found"]
-    assert details(replace(PLAYED, outcomes=found, complaint="BUG: x")) == ["not found"]
+    assert details(replace(PLAYED, outcomes=found, complaint="BUG: x")) == [
+        "not found",
+        "not found",
+    ]
+    assert details(replace(PLAYED, outcomes=found, complaint="BUG: x", blamed=True)) == [
+        "not found"
+    ]
 
 
 def test_mutants_must_be_tried() -> None:

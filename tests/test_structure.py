@@ -14,7 +14,7 @@ from swathe.base.paths import ROOT
 LAB = ROOT / "lab"
 ENTRY = "swathe.__main__"
 # Each package may import those before it.
-LAYERS = ("base", "kernel", "guest", "race", "measure", "check", "kselftests", "reporting", "cli")
+LAYERS = ("base", "kernel", "guest", "measure", "check", "race", "kselftests", "reporting", "cli")
 
 
 def parsed() -> dict[str, ast.Module]:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from swathe.base.verdicts import Test, Verdict
+from swathe.check import broken
 from swathe.guest import kernel_log
 from swathe.guest.sections import Section
 from swathe.guest.session import Transcript
+from swathe.kernel import mutants
 from swathe.kernel.arch import X86_64
+from swathe.kernel.build import BuiltKernel
 from swathe.race.gates import Report
 from swathe.race.scene import BEGINS, Scene
 
@@ -22,7 +25,7 @@ class Witness:
 
     transcript: Transcript
     report: Report | None
-    arch: str
+    built: BuiltKernel
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Played:
 
     report: of the kernel as it is
     mutants: those that were to be tried
+    blamed: the kernel's first error message names mm/unmap, or says what the last mutant must cause
     """
 
     name: str
@@ -52,14 +56,23 @@ class Played:
     lost: str
     arch: str = X86_64.name
     mutants: tuple[str, ...] = ()
+    blamed: bool = False
 
 
 def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
     complaints = kernel_log.find(heard.transcript.console)
     return Played(
         name, scene, rounds, tuple(map(outcome, heard.transcript.sections)), heard.report,
-        complaints[0] if complaints else "", str(heard.transcript.lost or ""), heard.arch,
+        complaints[0] if complaints else "", str(heard.transcript.lost or ""),
+        heard.built.target.name, blamed=is_blamed(heard),
     )  # fmt: skip
+
+
+def is_blamed(heard: Witness) -> bool:
+    report = kernel_log.first_report(heard.transcript.console)
+    last = heard.transcript.sections[-1].words[-1] if heard.transcript.sections else ""
+    says = next((one.says for one in mutants.load() if one.name == last), "")
+    return bool(report) and broken.blames(report, says, heard.built)
 
 
 def outcome(section: Section) -> Outcome:
@@ -78,16 +91,16 @@ def tests(played: Played) -> Iterator[Test]:
     """Judge the kernel as it is, the gates, and each mutant that was tried."""
     name = f"race {played.name}"
     plain = next((found for found in played.outcomes if not found.way), None)
-    mutants = [found for found in played.outcomes if found.way]
-    failed = [] if plain is None else list(faults(played, plain, bool(mutants)))
+    tried = [found for found in played.outcomes if found.way]
+    failed = [] if plain is None else list(faults(played, plain, bool(tried)))
     if plain is None:
         failed = [f"the program did not run: {played.lost or played.complaint}"]
     failed += missed(played)
     verdict = Verdict.FAILED if failed else Verdict.PASSED
     yield Test(name, verdict, "; ".join(failed))
-    for found in mutants:
+    for found in tried:
         yield judge_mutant(name, found, played)
-    for way in sorted({*played.mutants} - {found.way for found in mutants}):
+    for way in sorted({*played.mutants} - {found.way for found in tried}):
         yield Test(f"{name} {way}", Verdict.FAILED, "not tried: the guest had ended")
 
 
@@ -119,8 +132,8 @@ def missed(played: Played) -> Iterator[str]:
 
 
 def judge_mutant(name: str, found: Outcome, played: Played) -> Test:
-    """A mutant is found if a round came out wrong, or the kernel complained."""
-    seen = found.wrong or (not found.rounds and played.complaint)
+    """A mutant is found if a round came out wrong, or the kernel complained of mm/unmap."""
+    seen = found.wrong or (not found.rounds and played.blamed)
     verdict = Verdict.PASSED if seen else Verdict.FAILED
     return Test(f"{name} {found.way}", verdict, "" if seen else "not found")
 

@@ -147,7 +147,7 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
             report = None if on.request.control else gates.read(home)[0]
         if not patched(heard):
             break
-    played = judge.judged(name, scene, rounds, Witness(heard, report, on.built.target.name))
+    played = judge.judged(name, scene, rounds, Witness(heard, report, on.built))
     return replace(played, mutants=mutants)
 
 
