@@ -128,6 +128,8 @@ static bool read_gates(const char *path)
 	return right && nr_gates;
 }
 
+static bool has_report;
+
 static bool take_option(const char *arg)
 {
 	if (!strncmp(arg, "gates=", 6))
@@ -136,6 +138,7 @@ static bool take_option(const char *arg)
 		FILE *out = fopen(arg + 4, "w");
 
 		gate_report_to(out);
+		has_report = out;
 		return out;
 	}
 	return !strncmp(arg, "arch=", 5) && decode_for(arg + 5);
@@ -151,6 +154,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **
 			fprintf(stderr, "gate: cannot use %s\n", argv[i]);
 			return -1;
 		}
+	}
+	if (!nr_gates || !has_report) {
+		fprintf(stderr, "gate: wants gates=FILE and out=FILE\n");
+		return -1;
 	}
 	gate_report();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
