@@ -172,7 +172,7 @@ static void move_job(struct child *child, void *arg)
 				 UFFDIO_REGISTER_MODE_MISSING);
 	if (crowd->uffd < 0)
 		_exit(1);
-	done = crowd_make(crowd) && busy_go() && move_until_kept(crowd);
+	done = crowd_make(crowd) && crowd_go(crowd) && move_until_kept(crowd);
 	fflush(stdout);
 	busy_end();
 	/* The pages are in one more table now. */
@@ -212,7 +212,8 @@ static bool discard_whole(char *mem)
 static void discard_job(struct child *child, void *arg)
 {
 	struct crowd *crowd = arg;
-	bool done = crowd_make(crowd) && !madvise(crowd->mem, LEN, MADV_DONTNEED) && busy_go();
+	bool done = crowd_make(crowd) && !madvise(crowd->mem, LEN, MADV_DONTNEED) &&
+		    crowd_go(crowd);
 
 	for (int i = 0; i < 10 && done; i++)
 		done = discard_whole(crowd->mem) && busy_goes_on(1);

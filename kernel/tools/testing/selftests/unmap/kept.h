@@ -34,7 +34,7 @@ struct crowd {
 
 bool crowd_make(struct crowd *crowd);
 /* Start the threads, and wait until they hold the lock by turns; stop them. */
-bool busy_go(void);
+bool crowd_go(struct crowd *crowd);
 void busy_end(void);
 /* Wait until each of them has had the lock so often again. */
 bool busy_goes_on(long rounds);

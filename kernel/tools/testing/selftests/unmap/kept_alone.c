@@ -144,7 +144,7 @@ bool alone_job(struct scene *scene)
 	CHECK(!madvise(crowd.mem, LEN, MADV_DONTNEED));
 	first.pages = crowd.mem + FIRST;
 	second.pages = crowd.mem + SECOND;
-	CHECK(busy_go());
+	CHECK(crowd_go(&crowd));
 	done = race(&first, &second) && discard_halves(crowd.mem);
 	busy_end();
 	/* The second thread's stack has one more table. */

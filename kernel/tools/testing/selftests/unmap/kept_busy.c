@@ -56,11 +56,16 @@ bool busy_goes_on(long rounds)
 	return true;
 }
 
-bool busy_go(void)
+bool crowd_go(struct crowd *crowd)
 {
+	long long before = tables_of(getpid());
+
 	for (int i = 0; i < 2; i++)
 		CHECK(!pthread_create(&busy.threads[i], NULL, keep_lock, &busy.rounds[i]));
-	return busy_goes_on(1);
+	CHECK(busy_goes_on(1));
+	/* Those of the stacks, with upper levels if a stack is the first in its GiB. */
+	crowd->empty += tables_of(getpid()) - before;
+	return true;
 }
 
 void busy_end(void)
@@ -77,11 +82,9 @@ bool crowd_make(struct crowd *crowd)
 	CHECK(busy_begin());
 	crowd->mem = map_tables(LEN, flags, crowd->fd);
 	CHECK(crowd->mem != MAP_FAILED);
-	/* Allocate the upper levels first; they stay. */
-	WRITE_ONCE(crowd->mem[0], 1);
-	crowd->empty = tables_of(getpid()) - 1;
 	fill_tables(crowd->mem, LEN);
-	CHECK(tables_of(getpid()) >= crowd->empty + NR_TABLES);
+	/* VmPTE counts all levels; the upper ones stay, two of them if @mem crosses a GiB. */
+	crowd->empty = tables_of(getpid()) - NR_TABLES;
 	return true;
 }
 
@@ -100,7 +103,7 @@ void crowd_job(struct child *child, void *arg)
 
 	if (done && crowd->fd < 0)
 		done = !madvise(crowd->mem, LEN, MADV_FREE);
-	done = done && busy_go();
+	done = done && crowd_go(crowd);
 	if (!done)
 		_exit(1);
 	usleep(100000);
