@@ -10,7 +10,9 @@ from swathe.base import process
 from swathe.base.errors import SwatheError
 from swathe.base.paths import ROOT
 
+# Of the scenes, and of the programs with KASAN.
 THIRDS = 3
+SIXTHS = 6
 
 
 def number() -> int:
@@ -22,11 +24,11 @@ def number() -> int:
     return int(done.output.strip(), 16) if done.ok else 0
 
 
-def chosen(names: Sequence[str], commit: int) -> Sequence[str]:
-    """Return the third whose turn it is; thirds take equally long if the longest come first."""
-    return names[commit % THIRDS :: THIRDS]
+def chosen(names: Sequence[str], commit: int, parts: int = THIRDS) -> Sequence[str]:
+    """Return the part whose turn it is; parts take equally long if the longest names come first."""
+    return names[commit % parts :: parts]
 
 
 def first_of_two(commit: int) -> bool:
-    """Whether the first of two takes its turn; thirds and halves come in all combinations."""
-    return commit // THIRDS % 2 == 0
+    """Whether the first of two takes its turn; parts and halves come in all combinations."""
+    return commit // SIXTHS % 2 == 0

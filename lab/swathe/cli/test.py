@@ -8,7 +8,7 @@ Without NAME these parts run:
     light       KUnit suites of mm/unmap and all system-call tests, in a kernel with the
                 checks of memory management, but without KASAN and lockdep
     checked     KUnit, and the tests that look for what only KASAN and lockdep see, in a
-                kernel with both; and a third of the others, by the commit's hash
+                kernel with both; and a sixth of the others, by the commit's hash
     kselftests  the kernel's own mm tests, unchanged: the verdicts with mm/unmap off
                 and on must be the same
 
@@ -27,7 +27,8 @@ These parts take longer and run only when named:
     newest      KUnit and three system-call tests in the debug kernel of Linux 7.3
     arm64       KUnit and a system-call test in a kernel for arm64, which is cross-compiled
     ci          the first five and these, as .ci/run runs them: system-call tests only
-                with the switch on; newest or arm64 only compiled, by the commit's hash
+                with the switch on, each in one kernel; newest or arm64 only compiled, by
+                the commit's hash
     unhooked    kernels without one hook each: the build or the test that
                 hooks/series names must fail
     configs     configurations that must compile without warnings, and kernel
