@@ -13,7 +13,7 @@ run_note_flush(struct unmap_op *op)
 @one@
 expression mm, pte;
 @@
-run_clear_flush(...)
+run_flush_one(...)
 {
   ...
 - if (!pte_accessible(mm, pte))

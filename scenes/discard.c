@@ -3,12 +3,18 @@
  * The first processor discards shared memory that was written to; the second one takes a page out
  * of the file, or has it written back and stores to it, through an old TLB entry.
  *
- *	discard ROUNDS punch|truncate|direct|stored [FILE]
+ *	discard ROUNDS punch|truncate|direct|stored|huge|kept [FILE]
  *
  * Without a file: shared memory.
+ *
+ * huge: as stored, with one huge page
+ * kept: as stored, but the first processor reclaims: reclaim keeps what is dirty
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/kernel-page-flags.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,12 +23,14 @@
 #include "lib/scene.h"
 
 #define AT	(PMD - PAGE)	/* the page that is acted on */
+#define PFN_MASK	((1ULL << 55) - 1)	/* of an entry of pagemap */
 #define FIRST	41
 #define LAST	43
 
 static char *mem, *block;
-static int fd = -1, direct = -1;
-static bool done;
+static int fd = -1, direct = -1, pagemap = -1, pageflags = -1;
+static bool huge, kept, done;
+static uint64_t pfn;		/* of the page that is kept */
 
 static bool make(const char *path)
 {
@@ -31,18 +39,80 @@ static bool make(const char *path)
 	NEED(!ftruncate(fd, PMD));
 	mem = scene_map(PMD, fd);
 	NEED(mem != MAP_FAILED);
-	NEED(!madvise(mem, PMD, MADV_NOHUGEPAGE));
+	NEED(!madvise(mem, PMD, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 	NEED(!posix_memalign((void **)&block, PAGE, PAGE));
 	memset(block, LAST, PAGE);
 	if (path)
 		direct = open(path, O_RDWR | O_DIRECT);
 	NEED(!path || direct >= 0);
+	if (!kept)
+		return true;
+	/* One page is one folio. */
+	NEED(!posix_fadvise(fd, 0, PMD, POSIX_FADV_RANDOM));
+	pagemap = open("/proc/self/pagemap", O_RDONLY);
+	pageflags = open("/proc/kpageflags", O_RDONLY);
+	NEED(pagemap >= 0 && pageflags >= 0);
+	return true;
+}
+
+/* A file's huge pages that one PMD maps, in bytes. */
+static size_t mapped_huge(void)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	size_t kib, sum = 0;
+	char line[256];
+
+	while (smaps && fgets(line, sizeof(line), smaps))
+		if (sscanf(line, "FilePmdMapped: %zu kB", &kib) == 1)
+			sum += kib * 1024;
+	if (smaps)
+		fclose(smaps);
+	return sum;
+}
+
+/* One call writes what becomes one folio; its first fault must be a store. */
+static bool ready_huge(void)
+{
+	static char whole[PMD];
+
+	memset(whole, FIRST, PMD);
+	/* Reading has left small folios. */
+	NEED(!ftruncate(fd, 0));
+	NEED(pwrite(fd, whole, PMD, 0) == (ssize_t)PMD);
+	NEED(!fsync(fd));
+	mem[AT] = FIRST;
+	NEED(mapped_huge() == PMD);
+	return true;
+}
+
+static uint64_t read_entry(int from, uint64_t number)
+{
+	uint64_t entry = 0;
+
+	if (pread(from, &entry, sizeof(entry), number * sizeof(entry)) != sizeof(entry))
+		scene_says("an entry of /proc cannot be read: %m");
+	return entry;
+}
+
+/* Its blocks are there, so that writeback needs no worker; it is dirty, and on an LRU list. */
+static bool ready_kept(void)
+{
+	memset(block, FIRST, PAGE);
+	NEED(pwrite(fd, block, PAGE, AT) == (ssize_t)PAGE);
+	NEED(!fsync(fd));
+	mem[AT] = FIRST;
+	pfn = read_entry(pagemap, (uintptr_t)(mem + AT) / PAGE) & PFN_MASK;
+	NEED(pfn);
 	return true;
 }
 
 static bool ready(void)
 {
 	done = false;
+	if (huge)
+		return ready_huge();
+	if (kept)
+		return ready_kept();
 	memset(mem, FIRST, PMD);
 	return true;
 }
@@ -55,6 +125,11 @@ static void warm(void)
 static void discard(void)
 {
 	madvise(mem, PMD, MADV_DONTNEED);
+}
+
+static void reclaim(void)
+{
+	madvise(mem + AT, PAGE, MADV_PAGEOUT);
 }
 
 static void punch(void)
@@ -76,6 +151,15 @@ static void store(void)
 {
 	done = !sync_file_range(fd, AT, PAGE,
 				SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+	memset(mem + AT, LAST, PAGE);
+}
+
+/* Without sleep: x86 flushes the TLB of a thread that goes on after the processor was idle. */
+static void store_awake(void)
+{
+	done = !sync_file_range(fd, AT, PAGE, SYNC_FILE_RANGE_WRITE);
+	while (read_entry(pageflags, pfn) & (1UL << KPF_WRITEBACK))
+		;
 	memset(mem + AT, LAST, PAGE);
 }
 
@@ -116,24 +200,30 @@ static bool is_on_disk(void)
 
 static const struct {
 	const char *name;
+	void (*first)(void);
 	void (*second)(void);
 	bool (*right)(void);
 } acts[] = {
-	{ "punch", punch, is_gone },
-	{ "truncate", truncate_it, is_gone },
-	{ "direct", write_directly, is_on_disk },
-	{ "stored", store, is_on_disk },
+	{ "punch", discard, punch, is_gone },
+	{ "truncate", discard, truncate_it, is_gone },
+	{ "direct", discard, write_directly, is_on_disk },
+	{ "stored", discard, store, is_on_disk },
+	{ "huge", discard, store, is_on_disk },
+	{ "kept", reclaim, store_awake, is_on_disk },
 };
 
 int main(int argc, char **argv)
 {
-	struct scene scene = { .ready = ready, .warm = warm, .first = discard };
+	struct scene scene = { .ready = ready, .warm = warm };
 
 	for (size_t i = 0; argc > 2 && i < sizeof(acts) / sizeof(acts[0]); i++)
 		if (!strcmp(argv[2], acts[i].name)) {
+			scene.first = acts[i].first;
 			scene.second = acts[i].second;
 			scene.right = acts[i].right;
 		}
+	huge = scene.first && !strcmp(argv[2], "huge");
+	kept = scene.first && !strcmp(argv[2], "kept");
 	if (!scene.second || !make(argv[3]))
 		return 2;
 	return scene_main(argc, argv, &scene);

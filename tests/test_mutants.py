@@ -12,6 +12,7 @@ from swathe.base.errors import CheckFailed
 from swathe.base.paths import MUTANTS
 from swathe.check import broken, selftests
 from swathe.kernel import mutants, tree
+from swathe.race import scene
 
 ENTRY = """
 [[mutant]]
@@ -56,7 +57,10 @@ def test_every_mutant_fits_and_has_a_finder(tmp_path: Path) -> None:
         for name in mutant.files:
             assert asked in found[f"mm/unmap/{name}"].decode(), (mutant.name, name)
         program, *arguments = mutant.found_by.split()
-        assert program in {broken.KUNIT, *selftests.names()}
+        if mutant.scene:
+            assert mutant.name in scene.load(mutant.scene).mutants
+        else:
+            assert program in {broken.KUNIT, *selftests.names()}
         assert program != broken.KUNIT or arguments[0] in suites(), mutant.name
         assert bool(mutant.why) == (mutant.found_by != "memx"), mutant.name
         assert mutant.alone or not (mutant.says or mutant.parallel), mutant.name

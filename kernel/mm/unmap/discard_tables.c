@@ -130,13 +130,25 @@ static void discard_wait_for_huge(const struct discard *d, pmd_t *pmd,
 }
 
 /*
- * Discard a huge PMD: true if it is gone.  If only a part of it is discarded, split it:
- * false, and there may be a page table now.
+ * Law 1.  zap_huge_pmd() removes the rmap of a page to which other CPUs may still write: until the
+ * mmu_gather flushes, writeback finds it unmapped, and takes it for clean.  When the whole
+ * address space goes, nobody writes any more.
  */
-static bool discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
+static bool discard_huge_is_written_back(const struct discard *d, pmd_t pmdval)
+{
+	return (d->vma->vm_flags & VM_SHARED) && pmd_present(pmdval) && pmd_write(pmdval) &&
+	       !d->tlb->fullmm;
+}
+
+/*
+ * Discard a huge PMD: true if it is gone.  If only a part of it is discarded, split it:
+ * false, and there may be a page table now.  So split what may be written back: of a file, that
+ * clears the PMD, flushes it, and then removes the rmap.
+ */
+static bool discard_huge(struct discard *d, pmd_t *pmd, pmd_t pmdval, unsigned long addr,
 			 unsigned long next)
 {
-	if (next - addr == HPAGE_PMD_SIZE)
+	if (next - addr == HPAGE_PMD_SIZE && !discard_huge_is_written_back(d, pmdval))
 		return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
 	compat_split_huge_pmd(d->vma, pmd, addr);
 	return false;
@@ -152,7 +164,7 @@ static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
 	pmd_t pmdval = pmdp_get_lockless(pmd);
 
 	if (pmd_is_huge(pmdval)) {
-		if (discard_huge(d, pmd, addr, next))
+		if (discard_huge(d, pmd, pmdval, addr, next))
 			return false;
 	} else if (pmd_none(pmdval)) {
 		discard_wait_for_huge(d, pmd, addr, next);

@@ -23,6 +23,11 @@ static bool run_worth_deferring(const struct unmap_op *op)
 	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
 }
 
+static bool run_may_wait_for_flush(const struct unmap_op *op)
+{
+	return (run_defers_flush(op) && !run_is_written_back(op)) || run_worth_deferring(op);
+}
+
 static void run_flush_range(const struct unmap_op *op)
 {
 	const struct pte_run *run = &op->run;
@@ -48,7 +53,7 @@ static void run_clear_many(struct unmap_op *op)
 	 */
 	if (!pte_soft_dirty(first))
 		run->pte = pte_clear_soft_dirty(run->pte);
-	if (run_defers_flush(op) || run_worth_deferring(op))
+	if (run_may_wait_for_flush(op))
 		run_note_flush(op);
 	else
 		run_flush_range(op);
@@ -59,8 +64,9 @@ static void run_clear_many(struct unmap_op *op)
  * @op: its @run's @pte gets the accessed and dirty bits of all entries
  *
  * With TTU_BATCH_FLUSH the TLBs may keep the translations until reclaim calls
- * try_to_unmap_flush().  The next holder of the page-table lock can make the
- * recorded flush itself (flush_tlb_batched_pending()).
+ * try_to_unmap_flush(), but not of what writeback may write.  The next holder of
+ * the page-table lock can make the recorded flush itself
+ * (flush_tlb_batched_pending()).
  *
  * Law 1.  Page-table lock held on entry and return.
  */

@@ -44,6 +44,17 @@ static inline bool run_defers_flush(const struct unmap_op *op)
 }
 
 /*
+ * Law 1.  Whether another CPU may still write to a page of a file that writeback writes, not
+ * reclaim: writeback does not flush, because it finds the page unmapped, and would take it for
+ * clean.  Reclaim unlocks such a page before it makes the deferred flush.
+ */
+static inline bool run_is_written_back(const struct unmap_op *op)
+{
+	return pte_dirty(op->run.pte) && !folio_test_anon(op->folio) &&
+	       !folio_test_swapbacked(op->folio);
+}
+
+/*
  * Record the flush for later.  Until it is made, another CPU may write through
  * its stale TLB entry.  It cannot make a page dirty whose entry was clean when it
  * was cleared: to set dirty, the CPU walks the page table again, and faults
@@ -59,6 +70,14 @@ static inline void run_note_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
+static inline void run_flush_one(const struct unmap_op *op)
+{
+	if (!pte_accessible(op->vma->vm_mm, op->run.pte))
+		return;
+	flush_tlb_page(op->vma, op->run.addr);
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
 /* ptep_clear_flush(), or its two steps. */
 static __always_inline void run_clear_flush(struct unmap_op *op)
 {
@@ -71,10 +90,7 @@ static __always_inline void run_clear_flush(struct unmap_op *op)
 		return;
 	}
 	run->pte = ptep_get_and_clear(vma->vm_mm, run->addr, run->ptep);
-	if (!pte_accessible(vma->vm_mm, run->pte))
-		return;
-	flush_tlb_page(vma, run->addr);
-	unmap_count(UNMAP_STAT_FLUSHES, 1);
+	run_flush_one(op);
 }
 
 /* unmap_run_clear() for a single entry. */
@@ -95,7 +111,10 @@ static __always_inline void unmap_run_clear_one(struct unmap_op *op)
 		return;
 	}
 	run->pte = ptep_get_and_clear(mm, run->addr, run->ptep);
-	run_note_flush(op);
+	if (run_is_written_back(op))
+		run_flush_one(op);
+	else
+		run_note_flush(op);
 }
 
 #endif /* __MM_UNMAP_FLUSH_H */

@@ -17,13 +17,15 @@
  * 1. Order.  Clear the entries; invalidate the TLB or record the deferred
  *    flush; only then remove rmap, then drop references.  A page must not be
  *    written out or freed while a TLB still translates to it: reclaim makes
- *    the deferred flush before it does either.  unmap_run_clear() does the
- *    first two steps together; unmap_run_retire() asserts that the entries are
+ *    the deferred flush before it does either.  Writeback, which others begin, does
+ *    not: a written page of a file is flushed before it counts as unmapped, by
+ *    reclaim (evict_file() asserts it) and where a huge page is discarded.
+ *    unmap_run_clear() does the first two steps together; unmap_run_retire() asserts that the entries are
  *    gone.  Discarded pages wait in the mmu_gather for its flush:
  *    discard_note_cleared() asserts that the entries are gone and that the
  *    mmu_gather has recorded them, before rmap and references are dropped.
  *    That reclaim flushes in time is tested by lazyfree -t flushed and
- *    swap -t stamped.
+ *    swap -t stamped, and by scenes (evict_kept, discard_huge).
  *
  * 2. Bounds.  A run never leaves its page table, its VMA or its folio.
  *    Asserted in run_assert_bounds(); for discarded runs in discard_present()

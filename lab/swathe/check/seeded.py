@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Break the kernel with each mutant of mutants/series, and check that a test finds it.
 
-The test that the series names must find it. Mutants share guests: each is switched on while its
+The test that the series names must find it, if that is no scene (those are ./swathe race's).
+Mutants share guests: each is switched on while its
 test runs. Those that damage the kernel get a boot of their own, as does one that ends a guest
 which it shares. Without a mutant, memx must find nothing, nor must the last test of a shared
 guest.
@@ -41,7 +42,8 @@ def run(kernel: build.KernelRequest, seed: int, cpus: int) -> list[Test]:
     booted = Kernel(built, selftests.compile_tests(built), cpus, Clock.COUNTED)
     kind = " ".join(filter(None, (kernel.flavor, kernel.variant)))
     ui.note(f"testing mutants in Linux {built.version} ({kind}), seed {seed}")
-    meant = mutants.meant_for(mutants.load(), Version.parse(built.version), kernel.arch)
+    every = mutants.meant_for(mutants.load(), Version.parse(built.version), kernel.arch)
+    meant = [mutant for mutant in every if not mutant.scene]
     order = [NONE, *(mutant.name for mutant in meant)]
     findings = parallel.run(tasks(booted, meant, seed), parallel.processors())
     found = sorted((f for group in findings for f in group), key=lambda f: order.index(f.way))

@@ -47,6 +47,10 @@ bool unmap_is_mutant(enum unmap_mutant mutant);
 """
 
 
+# In found_by, before a scene's name.
+RACE = "race"
+
+
 @dataclass(frozen=True)
 class MutantRule:
     """One rule of a mutant: its name, or its number, and its text."""
@@ -72,6 +76,12 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def path(self) -> Path:
         return MUTANTS / f"{self.name}.cocci"
+
+    @property
+    def scene(self) -> str:
+        """The scene that finds it; empty if a test does."""
+        kind, _, name = self.found_by.partition(" ")
+        return name if kind == RACE else ""
 
     @property
     def rules(self) -> list[MutantRule]:
