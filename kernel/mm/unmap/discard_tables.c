@@ -130,49 +130,46 @@ static void discard_wait_for_huge(const struct discard *d, pmd_t *pmd,
 }
 
 /*
- * Law 1.  zap_huge_pmd() removes the rmap of a page to which other CPUs may still write: until the
- * mmu_gather flushes, writeback finds it unmapped, and takes it for clean.  When the whole
- * address space goes, nobody writes any more.
+ * Discard huge PMDs.  Returns how many are gone.  If only a part of one is discarded, split it:
+ * none is gone, and there may be a page table now.
  */
-static bool discard_huge_is_written_back(const struct discard *d, pmd_t pmdval)
+static unsigned int discard_huge(struct discard *d, pmd_t *pmd, unsigned long addr,
+				 unsigned long next)
 {
-	return (d->vma->vm_flags & VM_SHARED) && pmd_present(pmdval) && pmd_write(pmdval) &&
-	       !d->tlb->fullmm;
+	if (next - addr != HPAGE_PMD_SIZE) {
+		compat_split_huge_pmd(d->vma, pmd, addr);
+		return 0;
+	}
+	if (discard_huge_is_written_back(d))
+		return discard_huge_written(d, pmd, addr);
+	return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
 }
 
 /*
- * Discard a huge PMD: true if it is gone.  If only a part of it is discarded, split it:
- * false, and there may be a page table now.  So split what may be written back: of a file, that
- * clears the PMD, flushes it, and then removes the rmap.
+ * Discard huge PMDs, from *@pmd on, which translates @addr to *@next.  Returns whether there is a
+ * page table to pass over; if not, *@pmd and *@next are moved to the last PMD that is done.  Others
+ * may free the table between both reads of the PMD, and leave a mark.
  */
-static bool discard_huge(struct discard *d, pmd_t *pmd, pmd_t pmdval, unsigned long addr,
-			 unsigned long next)
+static bool discard_has_table(struct discard *d, pmd_t **pmd, unsigned long addr,
+			      unsigned long *next)
 {
-	if (next - addr == HPAGE_PMD_SIZE && !discard_huge_is_written_back(d, pmdval))
-		return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
-	compat_split_huge_pmd(d->vma, pmd, addr);
-	return false;
-}
-
-/*
- * Discard a huge PMD.  Returns whether there is a page table to pass over.  Others may free the
- * table between both reads of the PMD, and leave a mark.
- */
-static bool discard_has_table(struct discard *d, pmd_t *pmd, unsigned long addr,
-			      unsigned long next)
-{
-	pmd_t pmdval = pmdp_get_lockless(pmd);
+	pmd_t pmdval = pmdp_get_lockless(*pmd);
+	unsigned int gone;
 
 	if (pmd_is_huge(pmdval)) {
-		if (discard_huge(d, pmd, pmdval, addr, next))
+		gone = discard_huge(d, *pmd, addr, *next);
+		if (gone) {
+			*pmd += gone - 1;
+			*next += (gone - 1) * PMD_SIZE;
 			return false;
+		}
 	} else if (pmd_none(pmdval)) {
-		discard_wait_for_huge(d, pmd, addr, next);
+		discard_wait_for_huge(d, *pmd, addr, *next);
 	}
-	if (!pmd_none(pmdp_get_lockless(pmd)))
+	if (!pmd_none(pmdp_get_lockless(*pmd)))
 		return true;
-	if (discard_takes_all(d, addr, next))
-		unmap_pmd_forget(d->tlb->mm, pmd);
+	if (discard_takes_all(d, addr, *next))
+		unmap_pmd_forget(d->tlb->mm, *pmd);
 	return false;
 }
 
@@ -228,7 +225,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	batch.mmap_locked = discard_holds_mmap_lock(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
-		if (discard_has_table(&d, pmd, addr, next))
+		if (discard_has_table(&d, &pmd, addr, &next))
 			addr = discard_table(&d, &batch, pmd, addr, next);
 		else
 			addr = next;

@@ -44,9 +44,10 @@ static inline bool run_defers_flush(const struct unmap_op *op)
 }
 
 /*
- * Law 1.  Whether another CPU may still write to a page of a file that writeback writes, not
- * reclaim: writeback does not flush, because it finds the page unmapped, and would take it for
- * clean.  Reclaim unlocks such a page before it makes the deferred flush.
+ * Law 1.  Whether another CPU may still write to a page of a file that writeback writes:
+ * writeback does not flush, because it finds the page unmapped, and would take it for clean.
+ * Reclaim unlocks such a page before it makes the deferred flush.  Swap-backed pages are written by
+ * reclaim, which flushes before.
  */
 static inline bool run_is_written_back(const struct unmap_op *op)
 {
