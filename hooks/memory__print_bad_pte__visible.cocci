@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Make print_bad_pte() visible to mm/unmap/discard.c.
+/// Make print_bad_pte() visible to mm/unmap/discard/discard.c.
 ///
 /// Target:   mm/memory.c, print_bad_pte()
 /// Why here: discarding reports a page whose mapcount underflows as stock does, rate limit
 ///           included.
-/// Missing:  mm/unmap/discard.c does not link.
+/// Missing:  mm/unmap/discard/discard.c does not link.
 
 @@
 @@

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Discard what the page tables below one PUD map in mm/unmap/discard_tables.c (Linux 7.3).
+/// Discard what the page tables below one PUD map in mm/unmap/discard/discard_tables.c (Linux 7.3).
 ///
 /// Target:   mm/memory.c, zap_pud_range()
 /// Why here: munmap(), exit, MADV_DONTNEED, truncation and the OOM reaper all come here, once for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Hand try_to_unmap() over to mm/unmap/evict.c.
+/// Hand try_to_unmap() over to mm/unmap/evict/evict.c.
 ///
 /// Target:   mm/rmap.c, try_to_unmap()
 /// Why here: every caller (reclaim, memory failure, truncation, THP split, khugepaged) calls it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Hand clear_shadow_from_swap_cache() over to mm/unmap/shadows.c.
+/// Hand clear_shadow_from_swap_cache() over to mm/unmap/linux_6_12/shadows.c.
 ///
 /// Target:   mm/swap_state.c, clear_shadow_from_swap_cache()
 /// Why here: swap entries are freed in runs, but stock clears their shadows one by one.

@@ -25,7 +25,7 @@ ptep_get_and_clear_full(struct mm_struct *mm, unsigned long addr, pte_t *ptep, i
 {
 	pte_t pte;
 	if (full) {
-+		/* mm/unmap/discard_run.h relies on these two lines. */
++		/* mm/unmap/discard/discard_run.h relies on these two lines. */
 		pte = native_local_ptep_get_and_clear(ptep);
 		page_table_check_pte_clear(...);
 	} else {

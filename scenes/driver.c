@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../kernel/mm/unmap/driver.h"
+#include "../kernel/mm/unmap/tests/driver.h"
 #include "lib/scene.h"
 
 #define HALF	(PMD / 2)

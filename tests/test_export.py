@@ -40,7 +40,7 @@ type T;
 """
 OVERLAY = {
     "mm/unmap/Kconfig": "config UNMAP\n\tbool\n",
-    "mm/unmap/evict.c": "int evict;\n",
+    "mm/unmap/evict/evict.c": "int evict;\n",
     "mm/unmap/tests/x_kunit.c": "int x; /* \N{GREEK SMALL LETTER MU}s */",
     "include/linux/unmap.h": "\n",
     "Documentation/mm/unmap.rst": "Text\n\fPage\n",

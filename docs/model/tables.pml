@@ -634,7 +634,7 @@ inline unlock_both(by_rmap)
 #define out_of_reach(vma, by_rmap) (left[vma] == UNLINKED || (left[vma] && !(by_rmap)))
 
 /*
- * mm/unmap/table.c.  Both slots are one batch with one flush.  Whoever comes from madvise, or
+ * mm/unmap/tables/table.c.  Both slots are one batch with one flush.  Whoever comes from madvise, or
  * sweeps what was written down, holds the mmap lock.  Truncation and hole punches hold the rmap
  * lock of one VMA and nothing of its neighbour, whose entries share the table; with the PMD
  * lock held they try the mmap lock, and do not wait for it.
@@ -1245,7 +1245,7 @@ inline give_back(slot, table)
 #endif
 
 /*
- * mm/unmap/drop_table.c: a full table, of which nobody knows more than the page cache does.
+ * mm/unmap/drop/drop_table.c: a full table, of which nobody knows more than the page cache does.
  * Everything up to the release is one hold of the PTE lock.  It comes to the table by a VMA.  The
  * mmap lock is only tried for, because those who need memory may hold other locks: those within a
  * fault, the VMA's.

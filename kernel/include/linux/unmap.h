@@ -100,7 +100,7 @@ static inline void unmap_table_was_used(pmd_t *pmd)
 }
 #endif
 
-/* For tests: mm/unmap/disturb.c. */
+/* For tests: mm/unmap/tests/disturb.c. */
 #ifdef CONFIG_UNMAP_DISTURB
 bool unmap_table_may_go(void);
 bool unmap_map_fails(void);
@@ -163,7 +163,7 @@ static inline bool unmap_fill_again(ssize_t *err)
 
 /*
  * Empty page tables are freed while stock code runs.  With these functions stock code
- * notices that a table is gone, or has empty tables freed.  See mm/unmap/table_readers.c
+ * notices that a table is gone, or has empty tables freed.  See mm/unmap/tables/table_readers.c
  * and tables_kept.c.
  */
 #ifdef CONFIG_UNMAP_TABLES
@@ -283,7 +283,7 @@ static inline void unmap_kept_exit(struct mm_struct *mm)
 }
 #endif /* CONFIG_UNMAP_TABLES */
 
-/* For arm64's hugetlb: see mm/unmap/table_stays.c. */
+/* For arm64's hugetlb: see mm/unmap/tables/table_stays.c. */
 #ifdef CONFIG_UNMAP_TABLES_STAY
 pte_t *unmap_huge_pte_alloc(struct mm_struct *mm, pmd_t *pmd, unsigned long addr);
 pte_t *unmap_huge_pte_offset(pmd_t *pmd, unsigned long addr);

@@ -4,7 +4,7 @@
  *
  * A fault at a marked PMD gets a page table, as if the old one had stayed, and no huge page.
  * pmd_none() ignores the bit, and so do processors in an entry that is not present; any
- * entry that is installed overwrites it.  mm/unmap/table_mark.c and
+ * entry that is installed overwrites it.  mm/unmap/tables/table_mark.c and
  * Documentation/mm/unmap.rst say what sets, moves, copies and removes marks, and why other
  * code is not affected.  A stale mark costs a page table where a huge page was possible,
  * nothing else.

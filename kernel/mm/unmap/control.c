@@ -12,7 +12,7 @@
 #include <linux/sysfs.h>
 
 #include "internal.h"
-#include "table.h"
+#include "tables/table.h"
 
 #define UNMAP_ALL_BITS							\
 	(BIT(UNMAP_BIT_EVICT) | BIT(UNMAP_BIT_DISCARD) |		\

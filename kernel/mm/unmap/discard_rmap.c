@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 #include <linux/vmstat.h>
 
-#include "discard.h"
+#include "discard/discard.h"
 
 /* Some pages of the folio are still mapped: an anonymous one may be split under pressure. */
 static void discard_note_partly_mapped(struct folio *folio)

@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 
 #include "internal.h"
-#include "table.h"
+#include "tables/table.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/unmap.h>

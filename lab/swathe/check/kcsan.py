@@ -119,7 +119,8 @@ def parse(console: str) -> list[Race]:
 
 def own_names(built: build.BuiltKernel) -> Names:
     """Return the functions of mm/unmap in this kernel, without its tests."""
-    objects = sorted((built.out / "mm" / "unmap").glob("*.o"))
+    home = built.out / "mm" / "unmap"
+    objects = sorted(path for path in home.rglob("*.o") if path.parent != home / "tests")
     if not objects:
         raise CheckFailed("mm/unmap was not built into this kernel")
     own, everywhere = functions(objects), functions([built.out / "vmlinux"])

@@ -209,6 +209,7 @@ def apply(mutant: Mutant, name: str, before: str) -> tuple[str, list[str]]:
 def apply_rule(mutant: Mutant, rule: MutantRule, name: str, before: str) -> str:
     """Return the text after one rule. Rules are applied one by one to see which of them fire."""
     with scratch("mutant") as stage:
+        (stage / name).parent.mkdir(exist_ok=True)
         (stage / name).write_text(before)
         (stage / mutant.path.name).write_text(rule.text)
         done = hooks.spatch(stage / mutant.path.name, name, stage)

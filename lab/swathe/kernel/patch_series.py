@@ -36,27 +36,36 @@ class OverlayPart:
 PARTS = (
     OverlayPart(
         "evict",
-        ("mm/unmap/evict*", "mm/unmap/reference*", "mm/unmap/swap_refs.c"),
+        (
+            "mm/unmap/evict/*",
+            "mm/unmap/ahead/*",
+            "mm/unmap/linux_6_12/reference*",
+            "mm/unmap/linux_6_12/swap_refs.c",
+        ),
         "mm/unmap: evict folios in runs",
         "Reclaim takes a folio from a process a run of entries at a time: one TLB invalidation, "
         "one rmap update and one reference update for all of them.",
     ),
     OverlayPart(
         "discard",
-        ("mm/unmap/discard*", "mm/unmap/freeing*", "mm/unmap/shadows.c"),
+        (
+            "mm/unmap/discard/*",
+            "mm/unmap/linux_6_12/freeing*",
+            "mm/unmap/linux_6_12/shadows.c",
+        ),
         "mm/unmap: discard memory in runs",
         "munmap(), exit, MADV_DONTNEED and truncation clear a page table in one pass.",
     ),
     OverlayPart(
         "tables",
-        ("mm/unmap/table*", "mm/unmap/drop*"),
+        ("mm/unmap/tables/*", "mm/unmap/drop/*"),
         "mm/unmap: free page tables that have become empty",
         "Stock keeps a page table until its memory is unmapped. These files notice that a table "
         "has become empty, and free it.",
     ),
     OverlayPart(
         "tests",
-        ("mm/unmap/tests/*", "mm/unmap/disturb*", "mm/unmap/driver*"),
+        ("mm/unmap/tests/*",),
         "mm/unmap: add KUnit tests, and what tests need in a kernel",
         "KUnit suites, wider race windows, and a device that uses user memory as drivers do. "
         "None of it is for production kernels.",

@@ -13,7 +13,7 @@
 #include <linux/pagemap.h>
 #include <linux/pgtable.h>
 
-#include "../ahead.h"
+#include "../ahead/ahead.h"
 #include "../internal.h"
 
 #define NR		(UNMAP_AHEAD_MAX + 5)

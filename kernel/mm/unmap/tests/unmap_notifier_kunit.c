@@ -12,7 +12,7 @@
 #include <linux/sched/mm.h>
 
 #include "../internal.h"
-#include "../reference.h"
+#include "../linux_6_12/reference.h"
 
 #define ORDER		4
 #define NR		BIT(ORDER)

@@ -15,7 +15,7 @@
 #include <linux/swapops.h>
 
 #include "../internal.h"
-#include "../reference.h"
+#include "../linux_6_12/reference.h"
 
 #define ORDER		4
 #define NR		BIT(ORDER)

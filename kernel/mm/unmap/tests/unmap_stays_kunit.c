@@ -15,7 +15,7 @@
 #include <asm/tlb.h>
 
 #include "../internal.h"
-#include "../table.h"
+#include "../tables/table.h"
 
 /* The first two tables of a batch. */
 #define ADDR		(TABLE_BATCH * PMD_SIZE)

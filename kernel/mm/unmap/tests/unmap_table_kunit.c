@@ -22,8 +22,8 @@
 #include <asm/tlb.h>
 
 #include "../internal.h"
-#include "../table.h"
-#include "../tables_kept.h"
+#include "../tables/table.h"
+#include "../tables/tables_kept.h"
 
 #define TABLE_ADDR	(16UL << PMD_SHIFT)
 #define STEPS		100000

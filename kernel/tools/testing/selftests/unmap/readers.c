@@ -43,7 +43,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "../../../../mm/unmap/driver.h"
+#include "../../../../mm/unmap/tests/driver.h"
 #include "fault_util.h"
 #include "unmap_util.h"
 

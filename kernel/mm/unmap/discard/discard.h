@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Discarding: the state of one pass over a stretch of a page table.
+ *
+ * All of these functions but discard_range() and discard_begin() are called and
+ * return with the page-table lock held, and with the RCU read lock, which
+ * pte_offset_map_lock() takes.
+ */
+#ifndef __MM_UNMAP_DISCARD_H
+#define __MM_UNMAP_DISCARD_H
+
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmzone.h>
+
+#include <asm/tlb.h>
+
+#include "../compat_rmap.h"
+#include "../internal.h"
+#include "../run.h"
+#include "../tables/table.h"
+
+/**
+ * struct rmap_debt - pages to be subtracted from a statistic of mapped pages
+ * @lruvec: of all of the pages; NULL if they are not charged to a memcg
+ * @charge: memcg_data of all of their folios
+ * @nid: the memory node of all of them
+ * @item: NR_ANON_MAPPED or NR_FILE_MAPPED
+ * @nr: how many pages are not mapped any more
+ *
+ * The debt does not refer to the folios: once they are unmapped, they may be charged
+ * to another memcg, or freed (s390), before the debt is paid.  The RCU read lock keeps
+ * the lruvec.
+ */
+struct rmap_debt {
+	struct lruvec *lruvec;
+	unsigned long charge;
+	int nid;
+	enum node_stat_item item;
+	int nr;
+};
+
+/* Which empty page tables to give back. */
+enum discard_wanted {
+	WANT_NO_TABLES,
+	WANT_EDGES,		/* munmap(): those of which it discards a part only */
+	WANT_CLEARED,		/* with a file's rmap lock: those in which it cleared an entry */
+	WANT_ALL_TABLES,
+};
+
+/* What is left to do with a page table after its lock was dropped. */
+enum discard_table {
+	TABLE_STAYS,		/* nothing: it stays, or was noted */
+	TABLE_EMPTIED,		/* if it is empty still, unhook it for the mmu_gather */
+	TABLE_UNHOOKED,		/* hand it to the mmu_gather */
+	TABLE_FLUSHED,		/* it was unhooked and flushed: free it */
+};
+
+/**
+ * struct discard - a pass over a stretch of one page table
+ * @tlb: gathers the pages to free and the addresses to flush
+ * @vma: contains @addr to @end
+ * @details: which pages must stay; NULL: none
+ * @wanted: which empty page tables to give back
+ * @tables: the batch in which to note them; NULL: do not note any
+ * @start: the first address that the caller discards, perhaps in an earlier table
+ * @limit: the end of all that the caller discards, perhaps in a later table
+ * @ptep: the current entry
+ * @addr: its user address
+ * @end: where to stop, in the same table; moved back when the mmu_gather is full
+ * @debt: mapped-page statistics not updated yet
+ * @rss: to be added to the mm's counters
+ * @runs: how many runs of present pages were cleared
+ * @entries: how many entries were in them
+ * @others: other entries were cleared: not present, or without a page that is counted
+ * @remains: an entry of the stretch that was passed is in use still
+ * @force_flush: flush the TLB before the page-table lock is dropped
+ */
+struct discard {
+	struct mmu_gather *tlb;
+	struct vm_area_struct *vma;
+	struct zap_details *details;
+	enum discard_wanted wanted;
+	struct table_batch *tables;
+	unsigned long start, limit;
+	pte_t *ptep;
+	unsigned long addr, end;
+	struct rmap_debt debt;
+	int rss[NR_MM_COUNTERS];
+	unsigned int runs, entries;
+	bool others;
+	bool remains;
+	bool force_flush;
+};
+
+/* Law 2: entries from the current one to the end of the stretch, in one table and VMA. */
+static inline unsigned int discard_left(const struct discard *d)
+{
+	return (d->end - d->addr) >> PAGE_SHIFT;
+}
+
+static inline bool discard_zap_flag(const struct zap_details *details, zap_flags_t flag)
+{
+	return details && details->zap_flags & flag;
+}
+
+/*
+ * Whether stock would free the page table of @addr, whose stretch ends at @end, because one
+ * MADV_DONTNEED discards all that it maps (Linux 7.3).  Then the next fault there may allocate a
+ * huge page (law 11).
+ */
+static inline bool discard_takes_all(const struct discard *d, unsigned long addr,
+				     unsigned long end)
+{
+	return unmap_zap_reclaims(d->details) && !(end & ~PMD_MASK) &&
+	       d->start <= (addr & PMD_MASK);
+}
+
+/*
+ * Whether a flush for the table of this pass serves no other table: it is the last of the call,
+ * and no other was noted.
+ */
+static inline bool discard_is_last(const struct discard *d)
+{
+	return d->addr == d->limit && !d->tables->noted;
+}
+
+/* Whether the page table goes to the mmu_gather if it is empty: see table_gather.c. */
+static inline bool discard_is_for_gather(const struct discard *d, unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES) && discard_takes_all(d, addr, d->end) &&
+	       unmap_table_may_be_gathered(d->vma);
+}
+
+/* Whether to discard anonymous pages: truncation may keep COWed pages (!even_cows). */
+static inline bool discard_private(const struct discard *d)
+{
+	return !d->details || compat_zap_cows(d->details);
+}
+
+static inline bool discard_wanted(const struct discard *d,
+				  const struct folio *folio)
+{
+	return discard_private(d) || !folio_test_anon(folio);
+}
+
+/* Whether to drop all markers: the VMA goes, or what it maps is truncated. */
+static inline bool discard_drops_markers(const struct discard *d)
+{
+	return discard_zap_flag(d->details, ZAP_FLAG_DROP_MARKER);
+}
+
+/* Whether to drop userfaultfd markers, and not to leave new ones. */
+static inline bool discard_markers(const struct discard *d)
+{
+	return vma_is_anonymous(d->vma) || discard_drops_markers(d);
+}
+
+/* Write markers, if needed, into @nr cleared entries that agreed with @pte in uffd-wp. */
+static inline void discard_leave_markers(struct discard *d, unsigned int nr,
+					 pte_t pte)
+{
+	const struct pte_run run = {
+		.ptep = d->ptep, .addr = d->addr, .nr = nr, .pte = pte,
+	};
+
+	if (discard_markers(d))
+		return;
+	unmap_run_leave_markers(d->vma, &run);
+	d->remains = true;
+}
+
+/*
+ * Set up @d for a stretch.  Many stretches map next to nothing, and zeroing the whole
+ * structure for them would cost measurably.  Needs no lock.
+ */
+static __always_inline void discard_begin(struct discard *d, unsigned long addr,
+					  unsigned long end)
+{
+	d->addr = addr;
+	d->end = end;
+	d->debt.nr = 0;
+	memset(d->rss, 0, sizeof(d->rss));
+	d->runs = 0;
+	d->entries = 0;
+	d->others = false;
+	d->remains = false;
+	d->force_flush = false;
+}
+
+/* vm_normal_page(), with a short path for ordinary entries, which nearly all are. */
+static __always_inline struct page *
+discard_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
+{
+	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
+	    likely(pte_pfn(pte) <= highest_memmap_pfn))
+		return pte_page(pte);
+	return vm_normal_page(vma, addr, pte);
+}
+
+/* discard.c */
+unsigned long discard_range(struct discard *d, pmd_t *pmd);
+
+/* discard_tables.c */
+void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
+bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
+		       spinlock_t *ptl);
+
+/* discard_huge.c */
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+bool discard_huge_is_written_back(const struct discard *d);
+unsigned int discard_huge_written(struct discard *d, pmd_t *pmd, unsigned long addr);
+#else
+static inline bool discard_huge_is_written_back(const struct discard *d)
+{
+	return false;
+}
+
+static inline unsigned int discard_huge_written(struct discard *d, pmd_t *pmd,
+						unsigned long addr)
+{
+	return 0;
+}
+#endif
+
+/* discard_nonpresent.c: entries that are not present.  Returns how many it has passed. */
+unsigned int discard_nonpresent(struct discard *d, pte_t pte);
+
+/* discard_rmap.c */
+int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
+		       struct vm_area_struct *vma);
+void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
+		       enum node_stat_item item);
+void discard_pay_debt(struct rmap_debt *debt);
+
+/* @nr pages of this folio are not mapped any more: the statistics are updated later. */
+static __always_inline void discard_owe(struct rmap_debt *debt,
+					struct folio *folio,
+					enum node_stat_item item, int nr)
+{
+	if (unlikely(!debt->nr || compat_charge(folio) != debt->charge ||
+		     folio_nid(folio) != debt->nid || item != debt->item))
+		discard_open_debt(debt, folio, item);
+	debt->nr += nr;
+}
+
+#endif /* __MM_UNMAP_DISCARD_H */

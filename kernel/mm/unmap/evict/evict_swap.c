@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Evicting swap-backed anonymous folios, KSM folios too: the leftovers are swap
+ * entries.  The folio is locked and in the swap cache, so each page has a swap
+ * entry, and consecutive pages have consecutive ones.
+ */
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+#include <linux/sched/task.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "../compat_swap.h"
+#include "../internal.h"
+#include "../run.h"
+
+/*
+ * Clear PageAnonExclusive of the run's pages; the swap entries record it from now
+ * on.  False if the folio may be pinned.
+ *
+ * folio_try_share_anon_rmap_pte() for the first page issues the barrier that
+ * GUP-fast expects, and then checks the whole folio for pins.  The entries of all
+ * pages were cleared before, so the check is good for all pages: it is enough to
+ * clear the flag of the others.
+ */
+static bool swap_give_up_exclusive(struct unmap_op *op)
+{
+	struct page *page = op->run.page;
+	unsigned int i;
+
+	if (folio_try_share_anon_rmap_pte(op->folio, page))
+		return false;
+	if (op->run.nr == 1)
+		return true;
+	for (i = 1; i < op->run.nr; i++)
+		ClearPageAnonExclusive(page + i);
+	smp_mb__after_atomic(); /* pairs with smp_rmb() in gup_must_unshare() */
+	return true;
+}
+
+/* An architecture that keeps data beside an entry saves it here; its runs have one entry. */
+static bool swap_arch_agrees(struct unmap_op *op)
+{
+	struct vm_area_struct *vma = op->vma;
+
+	return arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) >= 0;
+}
+
+/* swapoff searches the mms on this list for swap entries. */
+static void swap_join_mmlist(struct mm_struct *mm)
+{
+	if (likely(!list_empty(&mm->mmlist)))
+		return;
+	spin_lock(&mmlist_lock);
+	if (list_empty(&mm->mmlist))
+		list_add(&mm->mmlist, &init_mm.mmlist);
+	spin_unlock(&mmlist_lock);
+}
+
+/*
+ * Add the software bits of @pte, which may be device-exclusive, to a swap PTE.  They are
+ * the same for all entries of a run.
+ */
+static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
+{
+	bool present = pte_present(pte);
+
+	if (exclusive)
+		swp_pte = pte_swp_mkexclusive(swp_pte);
+	if (present ? pte_soft_dirty(pte) : pte_swp_soft_dirty(pte))
+		swp_pte = pte_swp_mksoft_dirty(swp_pte);
+	if (present ? pte_uffd(pte) : pte_swp_uffd(pte))
+		swp_pte = pte_swp_mkuffd(swp_pte);
+	return swp_pte;
+}
+
+/* The swap PTE of the next offset, with the same marks: they are bits that the offset leaves. */
+static __always_inline pte_t swap_pte_after(pte_t pte)
+{
+	if (UNMAP_ARCH_SWAP_STEP)
+		return __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
+	return pte_next_swp_offset(pte);
+}
+
+static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
+			       bool exclusive)
+{
+	pte_t pte = swap_add_marks(swp_entry_to_pte(entry), op->run.pte, exclusive);
+	const pte_t *end = op->run.ptep + op->run.nr;
+	struct mm_struct *mm = op->vma->vm_mm;
+	unsigned long addr = op->run.addr;
+	pte_t *ptep;
+
+	for (ptep = op->run.ptep; ptep < end; ptep++) {
+		unmap_arch_set_nonpresent(mm, addr, ptep, pte);
+		pte = swap_pte_after(pte);
+		addr += PAGE_SIZE;
+	}
+}
+
+/* Do all that can fail.  On failure nothing has changed. */
+static enum unmap_reason swap_prepare(struct unmap_op *op, swp_entry_t entry,
+				      bool exclusive)
+{
+	enum unmap_reason reason = UNMAP_GOES;
+
+	if (!compat_swap_take(entry, op->run.nr))
+		return UNMAP_STAYS_SWAP_COUNT;
+	if (!swap_arch_agrees(op))
+		reason = UNMAP_STAYS_ARCH;
+	else if (exclusive && !swap_give_up_exclusive(op))
+		reason = UNMAP_STAYS_PINNED;
+	if (reason != UNMAP_GOES)
+		compat_swap_drop(entry, op->run.nr);
+	return reason;
+}
+
+/* Law 6: the pages are not exclusive any more, and their swap entries are if they were. */
+static void swap_assert_exclusive_kept(const struct unmap_op *op, bool exclusive)
+{
+	const struct pte_run *run = &op->run;
+	unsigned int last = run->nr - 1;
+
+	VM_WARN_ON_ONCE_FOLIO(compat_anon_exclusive(run->page), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(compat_anon_exclusive(run->page + last), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(!pte_swp_exclusive(ptep_get(run->ptep)) == exclusive,
+			      op->folio);
+	VM_WARN_ON_ONCE_FOLIO(!pte_swp_exclusive(ptep_get(run->ptep + last)) ==
+			      exclusive, op->folio);
+}
+
+/**
+ * unmap_swap_leave - write swap entries in place of a run
+ * @op: its @run is cleared
+ *
+ * Page-table lock held on entry and return.  The caller counts the swap entries.
+ *
+ * Return: UNMAP_GOES; or why the run must be put back: then nothing has changed.
+ */
+enum unmap_reason unmap_swap_leave(struct unmap_op *op)
+{
+	struct folio *folio = op->folio;
+	struct page *page = op->run.page;
+	bool exclusive = compat_anon_exclusive(page);
+	enum unmap_reason reason;
+	swp_entry_t entry = folio->swap;
+
+	/* memory_failure() may pass a folio that reclaim has not added to the swap cache. */
+	if (WARN_ON_ONCE(!folio_test_swapcache(folio)))
+		return UNMAP_STAYS_NO_SWAP;
+	entry.val += folio_page_idx(folio, page);
+	reason = swap_prepare(op, entry, exclusive);
+	if (reason != UNMAP_GOES)
+		return reason;
+
+	swap_join_mmlist(op->vma->vm_mm);
+	swap_leave_entries(op, entry, exclusive);
+	swap_assert_exclusive_kept(op, exclusive);
+	return UNMAP_GOES;
+}

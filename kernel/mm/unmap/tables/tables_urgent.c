@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is left to do when reclaim finds nothing else: free empty tables that the policy "pressure"
+ * has kept, however young they are, and wait for tables that are about to be freed.
+ *
+ * Unhooked tables wait for their grace period, and stay charged meanwhile.  The next pass of
+ * reclaim finds nothing, and a process of a group at its limit would be OOM-killed although the
+ * memory is a few milliseconds away.
+ */
+#include <linux/gfp.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/unmap.h>
+
+#include "../drop/drop.h"
+#include "../internal.h"
+#include "table.h"
+#include "tables_kept.h"
+
+/*
+ * Whether this task may be killed for lack of memory in the group, which is its own or one above.
+ * Charges with __GFP_NORETRY fail instead.
+ */
+static bool urgent_for_current(gfp_t gfp, struct mem_cgroup *memcg)
+{
+	return !(gfp & __GFP_NORETRY) && current->mm && memcg &&
+	       mm_match_cgroup(current->mm, memcg);
+}
+
+static noinline void urgent_reclaim(gfp_t gfp, int nid, struct mem_cgroup *memcg)
+{
+	unmap_kept_shrink_all(nid, memcg);
+	if (!urgent_for_current(gfp, memcg))
+		return;
+	unmap_grace_await_room(1);
+	unmap_sweep_own();
+}
+
+/**
+ * unmap_shrink_slab - reclaim page tables: full ones, and if memory is very short empty ones
+ * @gfp: what reclaim may do
+ * @nid: the memory node that is reclaimed
+ * @memcg: the group that is reclaimed, without those below; null: none
+ * @priority: reclaim's; 0 is the most urgent: the next pass would end in an OOM kill.  drop_caches
+ *	and memory.reclaim that does not find enough come to 0, too, kswapd does not
+ *
+ * Called by shrink_slab().  The caller may hold any lock with which memory may be reclaimed, an
+ * mmap lock among them.  Reschedules.  At priority 0 it may sleep for a tenth of a second, whatever
+ * @gfp says, if the task's group is at its limit: charges without __GFP_FS end in an OOM kill, too.
+ */
+void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
+{
+	unmap_drop_tables(gfp, nid, memcg, priority);
+	if (unlikely(!priority) && unmap_tables_enabled())
+		urgent_reclaim(gfp, nid, memcg);
+}
