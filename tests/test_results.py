@@ -46,6 +46,27 @@ def test_each_place_is_brought_up_to_date_by_itself(
         add("c", keep=False)
 
 
+def test_a_row_is_a_line() -> None:
+    rows: list[object] = [{"case": "4K", "points": [[1, 2], [3, 4]]}, {"case": "64K", "points": []}]
+    data = {"environment": {"cpus": 1, "memory": "4G"}, "rows": rows, "table": [["a"], ["b"]]}
+    lines = results.json_text(data).splitlines()
+    assert lines[1] == '"environment": {"cpus": 1, "memory": "4G"},'
+    assert lines[3:5] == [f"{json.dumps(rows[0])},", json.dumps(rows[1])]
+    assert lines[6:10] == ['"table": [', '["a"],', '["b"]', "]"]
+
+
+def test_a_long_row_has_a_line_for_each_row_in_it() -> None:
+    cases = [["a case", "pass"]] * results.LONG_ROW
+    text = results.json_text([{"test": "x", "cases": cases}])
+    assert len(text.splitlines()) == len(cases) + 7
+    assert json.loads(text) == [{"test": "x", "cases": cases}]
+
+
+@pytest.mark.parametrize("path", sorted(results.KEPT.glob("*.json")), ids=lambda path: path.name)
+def test_what_is_recorded_is_as_it_is_written(path: Path) -> None:
+    assert path.read_text() == f"{results.json_text(json.loads(path.read_text()))}\n"
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_recorded_can_be_read(name: str) -> None:
     paths = list(results.KEPT.glob(f"{name}-*.json"))

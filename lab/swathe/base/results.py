@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write results: JSON for programs, Markdown for people.
+"""Write results: JSON for programs, a row a line, and Markdown for people.
 
 All results go to build/results; recorded ones go to docs/results as well.
 """
@@ -18,6 +18,8 @@ from swathe.base.paths import BUILD, ROOT, locked, write_atomically
 HERE = BUILD / "results"
 KEPT = ROOT / "docs" / "results"
 SPDX = "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
+# A row longer than this that holds rows itself has a line for each of them.
+LONG_ROW = 2000
 T = TypeVar("T")
 
 
@@ -26,8 +28,37 @@ def stamped(kind: str) -> str:
     return f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
+def entries(data: object) -> list[object]:
+    if isinstance(data, dict):
+        return list(data.values())
+    return data if isinstance(data, list) else []
+
+
+def has_rows(data: object) -> bool:
+    """Whether there is a list of lists or objects, or an object of objects, in this or below."""
+    inner = entries(data)
+    kind = dict if isinstance(data, dict) else dict | list
+    rows = bool(inner) and all(isinstance(one, kind) for one in inner)
+    return rows or any(has_rows(one) for one in inner)
+
+
+def row_text(row: object) -> str:
+    line = json.dumps(row)
+    return line if len(line) <= LONG_ROW else json_text(row)
+
+
+def json_text(data: object) -> str:
+    """JSON with a row a line; an object that has no rows is a line, too."""
+    if not has_rows(data):
+        return json.dumps(data)
+    if isinstance(data, dict):
+        named = (f"{json.dumps(name)}: {json_text(value)}" for name, value in data.items())
+        return "{\n" + ",\n".join(named) + "\n}"
+    return "[\n" + ",\n".join(map(row_text, entries(data))) + "\n]"
+
+
 def write_json(path: Path, data: object) -> Path:
-    write_atomically(path, f"{json.dumps(msgspec.to_builtins(data), indent=1)}\n".encode())
+    write_atomically(path, f"{json_text(msgspec.to_builtins(data))}\n".encode())
     return path
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The chosen figures as one file of docs/results: only what the report shows."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from swathe.base import results
 from swathe.measure import commands
 from swathe.measure.calltree import Counts
 from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, alone, plain
@@ -35,19 +35,7 @@ def text(figures: Figures) -> str:
     """Only what the report shows, a row a line."""
     runs = [run_json(figures, index) for index in range(len(figures.runs))]
     data = {"runs": runs, "profiles": [profile_json(each) for each in figures.profiles]}
-    return indented(data) + "\n"
-
-
-def indented(data: object, depth: int = 3) -> str:
-    """JSON whose upper levels have a line an entry, and whose lower ones are a line each."""
-    if not depth or not isinstance(data, dict | list) or not data:
-        return json.dumps(data)
-    if isinstance(data, dict):
-        entries = [
-            f"{json.dumps(key)}: {indented(value, depth - 1)}" for key, value in data.items()
-        ]
-        return "{\n" + ",\n".join(entries) + "\n}"
-    return "[\n" + ",\n".join(indented(value, depth) for value in data) + "\n]"
+    return results.json_text(data) + "\n"
 
 
 def run_json(figures: Figures, index: int) -> dict[str, Any]:
