@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from swathe import __main__
 from swathe.base import process, results
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import ROOT
@@ -98,6 +99,17 @@ def test_a_dirty_tree_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proofs, "git", lambda *_: " M kernel/mm/unmap/run.c\n")
     with pytest.raises(CheckFailed, match="commit what you have changed first"):
         proofs.require_clean()
+
+
+@pytest.mark.parametrize(
+    "words", ["test lab --record", "stress --record", "report --record some-run"]
+)
+def test_no_command_records_from_a_dirty_tree(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(proofs, "git", lambda *_: " M kernel/mm/unmap/run.c\n")
+    assert __main__.main(words.split()) == 1
+    assert "commit what you have changed first" in capsys.readouterr().err
 
 
 def test_git_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,10 @@ import pytest
 from msgspec.structs import replace as changed
 
 from swathe import __main__
-from swathe.base import results, table
-from swathe.base.errors import EnvironmentLacks, UsageError
+from swathe.base import release, results, table
+from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.table import Table
+from swathe.check import proofs
 from swathe.measure import columns, commands, compare, figures, files, goals, recording
 from swathe.measure.calltree import Counts
 from swathe.measure.compare import GoalVerdict
@@ -991,6 +992,7 @@ def test_a_record_is_the_same_figures_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Figures
 ) -> None:
     monkeypatch.setattr(results, "KEPT", tmp_path)
+    monkeypatch.setattr(proofs, "require_clean", lambda: "commit")
     full = json.loads(RECORDED[0].read_text())
     full["environment"]["command"] = "swathe bench --full --source /home/me/linux --json /me/x.json"
     full["environment"]["date"] = "2026-01-01"
@@ -1019,6 +1021,7 @@ def test_a_record_of_two_kernels_is_the_same_figures_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "KEPT", tmp_path)
+    monkeypatch.setattr(proofs, "require_clean", lambda: "commit")
     given = []
     for one in BOTH:
         given.append(str(tmp_path / f"{one.date}.figures"))
@@ -1033,6 +1036,13 @@ def test_a_record_of_two_kernels_is_the_same_figures_again(
     again = figures.merge(figures.load(tmp_path / "both.json", "both.json"))
     assert again.rows == figures.merge(BOTH).rows
     assert "| stock 7.3 | swathe 7.3 | change 7.3 |" in (tmp_path / "both.md").read_text()
+
+
+def test_figures_of_changed_code_are_not_recorded(tmp_path: Path, recorded: Figures) -> None:
+    run = replace(recorded.runs[0], environment={"swathe": f"abc{release.DIRTY}"})
+    with pytest.raises(CheckFailed, match=f"{run.source} is of changes that were not committed"):
+        write.record(replace(recorded, runs=(run,)), tmp_path, "some-run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_hardly_counts_is_recorded_as_one(recorded: Figures) -> None:

@@ -10,6 +10,7 @@ import sys
 
 from swathe.base import ui
 from swathe.base.errors import DISK_FULL, SwatheError
+from swathe.check import proofs
 
 COMMANDS = {
     "bench": "measure reclaim in exact instruction counts, stock and swathe",
@@ -91,11 +92,18 @@ def stdout_is_closed() -> bool:
     return closed
 
 
+def run(args: argparse.Namespace) -> int:
+    """Run the command; what any of them records names a commit that holds its code."""
+    if getattr(args, "record", None):
+        proofs.require_clean()
+    status: int = args.main(args)
+    return status
+
+
 def main(argv: list[str] | None = None) -> int:
     try:
         signal.signal(signal.SIGTERM, terminated)
-        args = parser().parse_args(argv)
-        status: int = args.main(args)
+        status = run(parser().parse_args(argv))
     except (SwatheError, OSError) as error:
         if isinstance(error, BrokenPipeError) and stdout_is_closed():
             return 1

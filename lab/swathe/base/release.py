@@ -12,6 +12,8 @@ from swathe.base.paths import ROOT
 
 FILE = ROOT / "pyproject.toml"
 UNKNOWN = "unknown"
+# What git appends to a commit while files differ from it.
+DIRTY = "-dirty"
 
 
 class Author(Struct, frozen=True):

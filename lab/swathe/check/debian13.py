@@ -63,7 +63,7 @@ def run() -> list[Test]:
 
 def clone(machine: DebianRoot) -> None:
     """Clone this repository's last commit into the machine."""
-    if release.commit().endswith("-dirty"):
+    if release.commit().endswith(release.DIRTY):
         ui.note("Debian 13 gets the last commit: there are changes that are not committed")
     argv = ["git", "-c", "safe.directory=*", "clone", "--quiet", "--no-hardlinks", str(ROOT)]
     process.check([*argv, str(machine.inside(CLONE))], "cloning this repository")

@@ -156,9 +156,9 @@ def record(proof: Proof) -> None:
 
 
 def require_clean() -> str:
-    """Return the commit; raise if the tree holds something else."""
+    """Return the commit; raise if the tree holds something else than it and the ledger."""
     commit = release.commit()
     changed = git("status", "--porcelain", "--", ".", f":!docs/results/{LEDGER}.json").strip()
     if changed or commit == release.UNKNOWN:
-        raise CheckFailed("a proof names its commit: commit what you have changed first")
-    return commit.removesuffix("-dirty")
+        raise CheckFailed("a record names its commit: commit what you have changed first")
+    return commit.removesuffix(release.DIRTY)

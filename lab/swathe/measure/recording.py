@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from swathe.base import results
+from swathe.base import release, results
+from swathe.base.errors import CheckFailed
 from swathe.measure import commands
 from swathe.measure.calltree import Counts
 from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, alone, plain
@@ -29,6 +30,16 @@ def anonymous(figures: Figures) -> Figures:
         runs=tuple(replace(one, environment=hide(one.environment)) for one in figures.runs),
         profiles=tuple(replace(one, environment=hide(one.environment)) for one in figures.profiles),
     )
+
+
+def require_committed(figures: Figures) -> None:
+    """Raise if a figure was measured with code that no commit has."""
+    measured: tuple[Run | Profile, ...] = (*figures.runs, *figures.profiles)
+    for one in measured:
+        if one.environment.get("swathe", "").endswith(release.DIRTY):
+            raise CheckFailed(
+                f"{one.source} is of changes that were not committed: commit and measure again"
+            )
 
 
 def text(figures: Figures) -> str:

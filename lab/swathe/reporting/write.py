@@ -30,6 +30,7 @@ def site(figures: Figures, origin: str, out: Path) -> Path:
 
 def record(figures: Figures, where: Path, name: str) -> Path:
     """The chosen figures as one file, and their tables as Markdown."""
+    recording.require_committed(figures)
     figures = recording.anonymous(figures)
     document = build(figures, f"Raw figures: `{name}.json`.")
     write_atomically(where / f"{name}.json", recording.text(figures).encode())
