@@ -896,30 +896,58 @@ def test_ids_are_unique_and_what_is_referred_to_exists(site: Path) -> None:
 
 
 BROWSERS_OWN = ("google.com", "googleapis.com", "gvt1.com")
-# A narrow frame, and how wide what is in it would like to be. The image shows that the log works.
+# A frame, how wide what is in it would like to be, and which tables show only a part of themselves
+# beside something else. The image shows that the log works.
 PROBE = """<!doctype html><img src="http://asked.invalid/">
-<iframe src="{}" width="390" height="800" style="border:0"
-onload="document.body.append('wide: ' + this.contentDocument.documentElement.scrollWidth)">"""
+<iframe src="{}" width="{}" height="800" style="border:0" onload="
+let shown = this.contentDocument, cut = [];
+for (let table of shown.querySelectorAll('.pair .scroll, .beside .scroll'))
+	if (table.scrollWidth > table.clientWidth) cut.push(table.getAttribute('aria-label'));
+document.body.append('wide: ' + shown.documentElement.scrollWidth, ' cut: ', cut.join('; '), '.')">
+"""
 
 
-def test_in_a_browser_it_asks_for_nothing_and_fits_a_telephone(site: Path, tmp_path: Path) -> None:
+def browsed(page: Path, width: int, where: Path) -> tuple[int, str, str]:
+    """How wide a page is in a frame, its tables that are cut, and what the browser logged."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         pytest.skip("chromium is not installed")
-    log, probe = tmp_path / "net.json", tmp_path / "probe.html"
-    probe.write_text(PROBE.format(f"file://{site}/index.html"))
+    log, probe = where / "net.json", where / "probe.html"
+    probe.write_text(PROBE.format(f"file://{page}", width))
     argv = [
         browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
         "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--log-net-log={log}", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--log-net-log={log}", f"--user-data-dir={where / 'profile'}",
         "--virtual-time-budget=10000", "--dump-dom", f"file://{probe}",
     ]  # fmt: skip
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
-    found = re.search(r"wide: (\d+)", done.stdout)
+    found = re.search(r"wide: (\d+) cut: (.*)\.</body>", done.stdout)
     assert found, done.stderr
-    assert int(found[1]) <= 390
-    asked = set(re.findall(r'"url":"\w+://([^/"]*)', log.read_text()))
+    return int(found[1]), found[2], log.read_text()
+
+
+def test_in_a_browser_it_asks_for_nothing_and_fits_a_telephone(site: Path, tmp_path: Path) -> None:
+    width, _, log = browsed(site / "index.html", 390, tmp_path)
+    assert width <= 390
+    asked = set(re.findall(r'"url":"\w+://([^/"]*)', log))
     assert {host for host in asked if not host.endswith(BROWSERS_OWN)} == {"asked.invalid"}
+
+
+def test_in_a_browser_the_tables_of_two_kernels_are_whole(tmp_path: Path) -> None:
+    kept = (results.KEPT / "6.12.117.json", results.KEPT / "7.3.4.json")
+    found = figures.merge(one for path in kept for one in figures.load(path, path.name))
+    document = write.build(found, "")
+    shown = page.render(document, {plot.name: ("", "") for plot in document.plots()})
+    (tmp_path / "index.html").write_text(shown)
+    assert browsed(tmp_path / "index.html", 1400, tmp_path)[1] == ""
+
+
+def test_what_stands_beside_a_table_gives_way_to_it() -> None:
+    """No grid: its columns are as wide as it says, and a wider table is cut."""
+    style = page.STYLE.read_text()
+    assert "grid-template" not in style
+    assert ".beside, .pair { display: flex; flex-wrap: wrap;" in style
+    assert ".pair > :first-child { flex: 1 1 auto; max-width: 100%; }" in style
 
 
 def test_special_characters_are_escaped(tmp_path: Path) -> None:
