@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from swathe.base.paths import OVERLAY, ROOT
+from swathe.cli import test_parts
 from swathe.kernel import hooks
 
 PAGES = [
@@ -50,6 +51,10 @@ def test_operators_are_told_of_counters_that_there_are() -> None:
     assert {"evict_runs", "tables_freed"} <= named
     assert {name for name in named if f"``{name}``" not in guide} == {"run_order_0"}
     assert len(page.splitlines()) <= 150
+
+
+def test_contributors_are_told_of_the_parts_that_there_are() -> None:
+    assert f"\n\n{test_parts.told()}\n\n" in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_every_hook_is_told_of_once() -> None:

@@ -256,7 +256,7 @@ def test_named_parts_do_not_rotate() -> None:
 
 def test_all_is_every_part() -> None:
     names = {part.name for part in test_parts.of(request("all"))}
-    assert names == {test_parts.KERNEL, *test_parts.PARTS} - set(test_parts.WHOLE)
+    assert names == {test_parts.KERNEL, *test_parts.PARTS} - set(test_parts.SHARING)
 
 
 def test_most_tests_run_without_kasan_unless_another_variant_is_asked_for() -> None:

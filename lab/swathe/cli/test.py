@@ -1,41 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Check the lab, the hooks and the kernel.
 
-Without NAME these parts run:
-
-    lab         pytest over tests/, ruff and mypy
-    hooks       golden tests of every semantic patch; all hooks on each Linux in build/src
-    light       KUnit suites of mm/unmap and all system-call tests, in a kernel with the
-                checks of memory management, but without KASAN and lockdep
-    checked     KUnit, and the tests that look for what only KASAN and lockdep see, in a
-                kernel with both; and a sixth of the others, by the commit's hash
-    kselftests  the kernel's own mm tests, unchanged: the verdicts with mm/unmap off
-                and on must be the same
-
-These parts take longer and run only when named:
-
-    kunit       KUnit suites in the kernel with all checks
-    guest       all system-call tests, in the same guests as kunit
-    export      patches of ./swathe export, by git am and patch -p1, against ./swathe apply
-    model       model checking with SPIN: how page tables are freed and dropped
-    debian13    a clone on a minimal Debian 13, in build/debian13: the launcher, hooks,
-                apply, a compile of mm/unmap and hooked files; needs root
-    seeded      kernels broken on purpose, by each mutant: a test must fail
-    field       the programs for real machines, in guests: swathe-field must measure
-                and put the switch back, swathe-proof must find mutants
-    powercut    two guests lose their power: synced data must be on their disks
-    newest      KUnit and three system-call tests in the debug kernel of Linux 7.3
-    arm64       KUnit and a system-call test in a kernel for arm64, which is cross-compiled
-    ci          the first five and these, as .ci/run runs them: system-call tests only
-                with the switch on, each in one kernel; newest or arm64 only compiled, by
-                the commit's hash
-    unhooked    kernels without one hook each: the build or the test that
-                hooks/series names must fail
-    configs     configurations that must compile without warnings, and kernel
-                variants in which kunit and guest must pass: configurations.toml
-    deb         the packages of ./swathe deb installed in a Debian 13, started,
-                and removed again (needs root)
-    all         every part, whole: a day
+{parts}
 
 Parts run side by side. At the end swathe prints a table of them: verdicts, and the seconds for
 which kernels were built for each, it waited for these and for a processor, and it ran; then the
@@ -84,6 +50,7 @@ CUTS = 2
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
+    parser.description = (__doc__ or "").format(parts=test_parts.told())
     parser.add_argument(
         "names",
         metavar="NAME",

@@ -6,9 +6,12 @@ with them run KUnit, the programs that look for what only they see, and in each 
 the others. In CI no program runs in both.
 """
 
-from collections.abc import Callable, Collection
+import textwrap
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import partial
+from types import ModuleType
 
 from swathe.base.verdicts import Test
 from swathe.check import (
@@ -41,20 +44,8 @@ from swathe.race import play, scene
 LIGHT = "light"
 CHECKED = "checked"
 # kunit and guest run as one part: they share their guests.
-KERNEL = "kernel"
-DEFAULT = ("lab", "hooks", LIGHT, CHECKED, listing.PART)
-# .ci/run adds these.
-SELDOM = (
-    exported.PART, spin.PART, debian13.PART, "seeded", play.PART, field_trials.PART, "powercut",
-    newest.PART, arm64.PART,
-)  # fmt: skip
-WHOLE = ("kunit", "guest")
-# These take hours: kernels without one hook each, and each configuration. Packages take an hour to
-# build, and root.
-LONG = (unhooked.PART, configurations.PART, installed.PART)
-PARTS = (*DEFAULT, *SELDOM, *WHOLE, *LONG)
+KERNEL, SHARING = "kernel", ("kunit", "guest")
 CI, ALL = "ci", "all"
-GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
 
 # These run with KASAN and lockdep in every commit: where they find something, memory is used after
 # it was freed, or a lock is taken in an odd order. (trace needs an option that lockdep selects.)
@@ -113,72 +104,170 @@ class TestRequest:
         return replace(self.guest, kunit=True, programs=tuple(sorted([*NEEDING, *turn])))
 
 
-def of(request: TestRequest) -> list[TestPart]:
-    """The requested parts: those that find mistakes soonest, and those that take longest, first."""
-    kernel, light, cpus = request.guest.kernel, request.light, request.guest.cpus
-    own = replace(request.kselftests, kernel=light if request.kselftests.whole else kernel)
-    every = [
-        TestPart("lab", lab.run),
-        TestPart("hooks", partial(every_release.run, request.releases)),
-        TestPart(LIGHT, partial(selftest_guests.run, request.everything), (light,),
-             fetch=(partial(source.get, kernel.kernel, kernel.source),)),
-        checked(request),
-        TestPart(KERNEL, partial(selftest_guests.run, request.guest), (kernel,)),
-        TestPart(exported.PART, partial(exported.run, kernel)),
-        TestPart(spin.PART, spin.run_unless_recorded if request.rotates else spin.run),
-        TestPart(debian13.PART, debian13.run, fetch=(debian13.prefetch,)),
-        TestPart("seeded", partial(seeded.run, light, request.seed, cpus),
-                 tuple(seeded.needs(light))),
-        races(request),
-        TestPart(field_trials.PART, partial(fields, light, request.seed, cpus), (light,)),
-        TestPart("powercut", partial(powercuts.cut_all, replace(request.powercut, kernel=light)),
-             (light,)),
-        TestPart(listing.PART, partial(guests.run, own), (own.kernel,)),
-        *turns(request),
-        TestPart(unhooked.PART, partial(unhooked.run, kernel, cpus)),
-        TestPart(configurations.PART, partial(configurations.run, request.configs)),
-        TestPart(installed.PART, partial(installed.run, request.install)),
-    ]  # fmt: skip
-    return [part for part in every if request.wants(part.name)]
+Fetch = Callable[[], object]
 
 
-def checked(request: TestRequest) -> TestPart:
-    """The tests with KASAN and lockdep."""
-    asked = request.checked
-    says = f"with KASAN and lockdep this commit: KUnit, {', '.join(asked.programs)}"
-    return TestPart(CHECKED, partial(selftest_guests.run, asked), (asked.kernel,), says=says)
+def in_light(request: TestRequest) -> Sequence[KernelRequest]:
+    return (request.light,)
 
 
-def races(request: TestRequest) -> TestPart:
-    """The scenes; in CI a third of them."""
-    names, says = scene.names(), ""
-    if request.rotates:
-        names = [*rotation.chosen(names, request.commit)]
-        says = f"this commit: {', '.join(names)}"
-    return TestPart(
-        play.PART, partial(play.test, request.light, names), (request.light,), says=says
+def scenes(request: TestRequest) -> Sequence[str]:
+    """All scenes; in CI a third of them."""
+    return rotation.chosen(scene.names(), request.commit) if request.rotates else scene.names()
+
+
+def own(request: TestRequest) -> guests.KselftestRequest:
+    """The kernel's own tests: all of them in the light kernel, single ones as asked."""
+    asked = request.kselftests
+    return replace(asked, kernel=request.light) if asked.whole else asked
+
+
+class When(Enum):
+    """Who asks for a part, as the help says it."""
+
+    DEFAULT = "Without NAME these parts run"
+    CI = (
+        "ci, which .ci/run runs, adds these; of system-call tests it runs only what they do with "
+        "the switch on, each in one kernel, and by the commit's hash newest or arm64 is only "
+        "compiled"
     )
+    NAMED = "These run only when named; all is every part, whole, and takes a day"
 
 
-def turns(request: TestRequest) -> list[TestPart]:
-    """The newest kernel, and arm64: in CI one of them is booted, the other only compiled."""
-    first = rotation.first_of_two(request.commit)
-    found = []
-    for module, is_first in ((newest, True), (arm64, False)):
-        asked = module.asked(request.guest)
-        fetch: tuple[Callable[[], object], ...] = module.fetches(asked)
-        if request.rotates and is_first is not first:
-            run = partial(mm_only.run, module.PART, asked.kernel)
-            found.append(
-                TestPart(module.PART, run, fetch=fetch, says="mm/ is compiled this commit")
-            )
-        else:
-            run = partial(module.run, request.guest)
-            says = "booted this commit" if request.rotates else ""
-            found.append(TestPart(module.PART, run, (asked.kernel,), fetch, says))
-    return found
+@dataclass(frozen=True)
+class PartEntry:
+    """A part's name, who asks for it, how it runs, and what the help says of it.
+
+    kernels, fetch, says: what TestPart has, for a request
+    """
+
+    name: str
+    when: When
+    run: Callable[[TestRequest], list[Test]]
+    summary: str
+    kernels: Callable[[TestRequest], Sequence[KernelRequest]] = lambda _: ()
+    fetch: Callable[[TestRequest], Sequence[Fetch]] = lambda _: ()
+    says: Callable[[TestRequest], str] = lambda _: ""
+
+    def part(self, request: TestRequest) -> TestPart:
+        kernels, fetch = tuple(self.kernels(request)), tuple(self.fetch(request))
+        run = partial(self.run, request)
+        return TestPart(self.part_name, run, kernels, fetch, self.says(request))
+
+    @property
+    def part_name(self) -> str:
+        return KERNEL if self.name in SHARING else self.name
 
 
-def fields(kernel: KernelRequest, seed: int, cpus: int) -> list[Test]:
-    """Both programs for real machines."""
-    return [*field_runs.run(kernel, seed), *field_trials.run(kernel, seed, cpus)]
+def turn(module: ModuleType, summary: str) -> PartEntry:
+    """The newest kernel, or arm64: in CI one of them is booted, the other only compiled."""
+
+    def waits(request: TestRequest) -> bool:
+        first = rotation.first_of_two(request.commit)
+        return request.rotates and (module is newest) is not first
+
+    def kernel(request: TestRequest) -> KernelRequest:
+        asked: KernelRequest = module.asked(request.guest).kernel
+        return asked
+
+    def run(request: TestRequest) -> list[Test]:
+        if waits(request):
+            return mm_only.run(module.PART, kernel(request))
+        tests: list[Test] = module.run(request.guest)
+        return tests
+
+    def says(request: TestRequest) -> str:
+        booted = "booted this commit" if request.rotates else ""
+        return "mm/ is compiled this commit" if waits(request) else booted
+
+    return PartEntry(
+        module.PART, When.CI, run, summary,
+        lambda asked: () if waits(asked) else (kernel(asked),),
+        lambda asked: module.fetches(module.asked(asked.guest)), says,
+    )  # fmt: skip
+
+
+# Those that find mistakes soonest, and those that take longest, come first: so they run.
+TABLE = (
+    PartEntry("lab", When.DEFAULT, lambda _: lab.run(),
+        "pytest over tests/, ruff and mypy: half a minute"),
+    PartEntry("hooks", When.DEFAULT, lambda asked: every_release.run(asked.releases),
+        "golden tests of every semantic patch; all hooks on each Linux in build/src"),
+    PartEntry(LIGHT, When.DEFAULT, lambda asked: selftest_guests.run(asked.everything),
+        "KUnit suites of mm/unmap and all system-call tests, in a kernel with the checks of memory "
+        "management, but without KASAN and lockdep", in_light,
+        lambda asked: [partial(source.get, asked.guest.kernel.kernel, asked.guest.kernel.source)]),
+    PartEntry(CHECKED, When.DEFAULT, lambda asked: selftest_guests.run(asked.checked),
+        "KUnit, and the tests that look for what only KASAN and lockdep see, in a kernel with "
+        "both; and a sixth of the others, by the commit's hash",
+        lambda asked: [asked.checked.kernel], says=lambda asked:
+        f"with KASAN and lockdep this commit: KUnit, {', '.join(asked.checked.programs)}"),
+    PartEntry("kunit", When.NAMED, lambda asked: selftest_guests.run(asked.guest),
+        "KUnit suites in the kernel with all checks", lambda asked: [asked.guest.kernel]),
+    PartEntry("guest", When.NAMED, lambda asked: selftest_guests.run(asked.guest),
+        "all system-call tests, in the same guests as kunit", lambda asked: [asked.guest.kernel]),
+    PartEntry(exported.PART, When.CI, lambda asked: exported.run(asked.guest.kernel),
+        "patches of ./swathe export, by git am and patch -p1, against ./swathe apply"),
+    PartEntry(spin.PART, When.CI,
+        lambda asked: spin.run_unless_recorded() if asked.rotates else spin.run(),
+        "model checking with SPIN: how page tables are freed and dropped"),
+    PartEntry(debian13.PART, When.CI, lambda _: debian13.run(),
+        "your last commit on a minimal Debian 13, in build/debian13: the launcher, hooks, apply, a "
+        "compile of mm/unmap and hooked files; needs root: three minutes",
+        fetch=lambda _: [debian13.prefetch]),
+    PartEntry(seeded.PART, When.CI,
+        lambda asked: seeded.run(asked.light, asked.seed, asked.guest.cpus),
+        "kernels broken on purpose, by each mutant: a test must fail",
+        lambda asked: seeded.needs(asked.light)),
+    PartEntry(play.PART, When.CI, lambda asked: play.test(asked.light, scenes(asked)),
+        "races that are arranged (docs/race.md), and mutants", in_light, says=lambda asked:
+        f"this commit: {', '.join(scenes(asked))}" if asked.rotates else ""),
+    PartEntry(field_trials.PART, When.CI, lambda asked: [
+            *field_runs.run(asked.light, asked.seed),
+            *field_trials.run(asked.light, asked.seed, asked.guest.cpus),
+        ],
+        "the programs for real machines, in guests: swathe-field must measure and put the switch "
+        "back, swathe-proof must find mutants", in_light),
+    PartEntry("powercut", When.CI,
+        lambda asked: powercuts.cut_all(replace(asked.powercut, kernel=asked.light)),
+        "two guests lose their power: synced data must be on their disks", in_light),
+    PartEntry(listing.PART, When.DEFAULT, lambda asked: guests.run(own(asked)),
+        "the kernel's own mm tests, unchanged: the verdicts with mm/unmap off and on must be the "
+        "same", lambda asked: [own(asked).kernel]),
+    turn(newest, "KUnit and three system-call tests in the debug kernel of Linux 7.3: most of the "
+        "time is for building"),
+    turn(arm64, "KUnit and a system-call test in a kernel for arm64, cross-compiled: nearly all "
+        "of the time is for building"),
+    PartEntry(unhooked.PART, When.NAMED,
+        lambda asked: unhooked.run(asked.guest.kernel, asked.guest.cpus),
+        "kernels without one hook each: the build or the test that hooks/series names must fail"),
+    PartEntry(configurations.PART, When.NAMED, lambda asked: configurations.run(asked.configs),
+        "configurations that must compile without warnings, and kernel variants in which kunit and "
+        "guest must pass: configurations.toml"),
+    PartEntry(installed.PART, When.NAMED, lambda asked: installed.run(asked.install),
+        "the packages of ./swathe deb in a Debian 13: installed, started, removed (needs root)"),
+)  # fmt: skip
+DEFAULT, SELDOM, NAMED = (
+    tuple(entry.name for entry in TABLE if entry.when is when) for when in When
+)
+PARTS = (*DEFAULT, *SELDOM, *NAMED)
+GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
+
+
+def of(request: TestRequest) -> list[TestPart]:
+    """The requested parts, in the table's order."""
+    wanted = {each.part_name: each for each in TABLE if request.wants(each.part_name)}
+    return [each.part(request) for each in wanted.values()]
+
+
+def told() -> str:
+    """What the help says of the parts; CONTRIBUTING.md repeats it."""
+    paragraphs = []
+    for when in When:
+        parts = [
+            textwrap.fill(f"    {part.name:<12}{part.summary}", 100, subsequent_indent=" " * 16)
+            for part in TABLE
+            if part.when is when
+        ]
+        paragraphs += [textwrap.fill(f"{when.value}:", 100), "\n".join(parts)]
+    return "\n\n".join(paragraphs)
