@@ -15,7 +15,7 @@ from swathe.base import parallel, process, processors, table, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks
 from swathe.base.processors import Account, Processors
 from swathe.base.verdicts import Test, Verdict
-from swathe.check import mm_only, newest, rotation, schedule, selftest_guests, selftests
+from swathe.check import mm_only, other_kernels, rotation, schedule, selftest_guests, selftests
 from swathe.check.schedule import PartResult, TestPart
 from swathe.cli import test, test_parts
 from swathe.kernel import build, config, source, tree
@@ -270,7 +270,7 @@ def test_most_tests_run_without_kasan_unless_another_variant_is_asked_for() -> N
 def test_a_kernel_that_is_not_booted_is_compiled_without_warnings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    wanted = newest.asked(request("newest").guest).kernel
+    wanted = other_kernels.NEWEST.asked(request("newest").guest).kernel
     monkeypatch.setattr(mm_only, "BUILD", tmp_path)
     found = source.Source(tmp_path, Version.parse("7.3.4"), True)
     monkeypatch.setattr(source, "get", lambda *_: found)

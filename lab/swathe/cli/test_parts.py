@@ -11,11 +11,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from types import ModuleType
 
 from swathe.base.verdicts import Test
 from swathe.check import (
-    arm64,
     configurations,
     debian13,
     every_release,
@@ -24,8 +22,6 @@ from swathe.check import (
     field_trials,
     installed,
     lab,
-    mm_only,
-    newest,
     powercuts,
     rotation,
     seeded,
@@ -34,6 +30,7 @@ from swathe.check import (
     spin,
     unhooked,
 )
+from swathe.check.other_kernels import CROSS, NEWEST, OtherKernel
 from swathe.check.schedule import TestPart
 from swathe.check.selftests import SelftestRequest
 from swathe.kernel import source
@@ -159,31 +156,24 @@ class PartEntry:
         return KERNEL if self.name in SHARING else self.name
 
 
-def turn(module: ModuleType, summary: str) -> PartEntry:
+def turn(other: OtherKernel, summary: str) -> PartEntry:
     """The newest kernel, or arm64: in CI one of them is booted, the other only compiled."""
 
     def waits(request: TestRequest) -> bool:
         first = rotation.first_of_two(request.commit)
-        return request.rotates and (module is newest) is not first
-
-    def kernel(request: TestRequest) -> KernelRequest:
-        asked: KernelRequest = module.asked(request.guest).kernel
-        return asked
+        return request.rotates and (other is NEWEST) is not first
 
     def run(request: TestRequest) -> list[Test]:
-        if waits(request):
-            return mm_only.run(module.PART, kernel(request))
-        tests: list[Test] = module.run(request.guest)
-        return tests
+        return other.compile(request.guest) if waits(request) else other.run(request.guest)
 
     def says(request: TestRequest) -> str:
         booted = "booted this commit" if request.rotates else ""
         return "mm/ is compiled this commit" if waits(request) else booted
 
     return PartEntry(
-        module.PART, When.CI, run, summary,
-        lambda asked: () if waits(asked) else (kernel(asked),),
-        lambda asked: module.fetches(module.asked(asked.guest)), says,
+        other.part, When.CI, run, summary,
+        lambda asked: () if waits(asked) else (other.asked(asked.guest).kernel,),
+        lambda _: other.fetch, says,
     )  # fmt: skip
 
 
@@ -234,9 +224,9 @@ TABLE = (
     PartEntry(listing.PART, When.DEFAULT, lambda asked: guests.run(own(asked)),
         "the kernel's own mm tests, unchanged: the verdicts with mm/unmap off and on must be the "
         "same", lambda asked: [own(asked).kernel]),
-    turn(newest, "KUnit and three system-call tests in the debug kernel of Linux 7.3: most of the "
+    turn(NEWEST, "KUnit and three system-call tests in the debug kernel of Linux 7.3: most of the "
         "time is for building"),
-    turn(arm64, "KUnit and a system-call test in a kernel for arm64, cross-compiled: nearly all "
+    turn(CROSS, "KUnit and a system-call test in a kernel for arm64, cross-compiled: nearly all "
         "of the time is for building"),
     PartEntry(unhooked.PART, When.NAMED,
         lambda asked: unhooked.run(asked.guest.kernel, asked.guest.cpus),
