@@ -101,7 +101,7 @@ def compile_lab(machine: DebianRoot) -> None:
 
 def test_hooks(machine: DebianRoot) -> None:
     """Run what depends on spatch: the golden tests, and those of the lab that read its output."""
-    machine.must([PYTHON, "-m", "pytest", "tests/test_hooks.py"], CLONE)
+    machine.must([PYTHON, "-m", "pytest", "tests/kernel/test_hooks.py"], CLONE)
     done = machine.run(["./swathe", "test", "hooks"], CLONE)
     if not done.ok:
         failed = [line for line in done.output.splitlines() if line.startswith("failed: ")]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 
 from swathe.base.errors import CheckFailed
 from swathe.guest.sections import Section
@@ -13,7 +14,7 @@ from swathe.kernel import compiler
 from swathe.measure import calltree, plugin
 from swathe.measure.calltree import Counts
 
-HOST = Path(__file__).parent / "data" / "plugin_host.c"
+HOST = DATA / "plugin_host.c"
 
 # Where each function begins; what follows a function belongs to it.
 X86 = {

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 from msgspec.structs import replace as changed
 
 from swathe import __main__
@@ -41,7 +42,6 @@ from swathe.reporting import (
 )
 from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Plots, Text
 
-DATA = Path(__file__).parent / "data"
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
 GOAL = Goal("zap", "4K", "instructions", 64e6, 70e6, 53e6)
 HOSTILE = '<script src="http://x.invalid/a.js">&`|*_'

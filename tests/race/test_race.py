@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import SCENES
@@ -22,7 +23,7 @@ from swathe.race.judge import Outcome, Played
 from swathe.race.places import Place, Symbols
 from swathe.race.scene import Gate, Other, Scene
 
-HOST = Path(__file__).parent / "data" / "plugin_host.c"
+HOST = DATA / "plugin_host.c"
 PROFILER = gates.SHARED[0].parent
 MAP = "0000000000001000 T first\n0000000000001000 T alias\n0000000000001080 t twice\n" \
       "0000000000002000 t twice\n0000000000003000 D data\n0000000000003000 T last\n"  # fmt: skip
