@@ -7,7 +7,6 @@ still that of "./swathe apply", but no hunk may be rejected.
 """
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,16 +17,14 @@ from swathe.base.errors import SwatheError
 from swathe.base.paths import scratch
 from swathe.base.table import Column
 from swathe.base.verdicts import Test, Verdict
-from swathe.kernel import apt, build, export, source, tree
-from swathe.kernel.patches import EXECUTABLE
+from swathe.kernel import apt, build, export, patches, source, tree
 from swathe.kernel.source import Source
 
 PART = "export"
 PROGRAMS = ("git", "patch")
-# The user's own configuration of git must not change the outcome.
+EXECUTABLE = 0o111
 GIT = {
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
+    **patches.PLAIN,
     "GIT_AUTHOR_NAME": "test",
     "GIT_AUTHOR_EMAIL": "test@test.invalid",
     "GIT_COMMITTER_NAME": "test",
@@ -105,10 +102,7 @@ def difference(one: Path, other: Path) -> str:
 
 def copy(found: Source, wanted: tree.Plan, target: Path) -> Path:
     """Copy the stock files that Swathe changes."""
-    for path in wanted.changed:
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(found.tree / path, target / path)
-    return target
+    return patches.copy(found.tree, wanted.changed, target)
 
 
 def applied(found: Source, stage: Path) -> Path:

@@ -106,17 +106,17 @@ def flat_name(kernel: Version, version: str) -> str:
     return f"0001-linux-{kernel}-swathe-{version}.patch"
 
 
-def texts(source: Source, wanted: tree.Plan, origin: PatchOrigin) -> dict[str, str]:
+def contents(source: Source, wanted: tree.Plan, origin: PatchOrigin) -> dict[str, bytes]:
     """Return all files of an export, by their names in the directory."""
-    found = patch_series.series(source.tree, wanted)
+    series = patches.mails(source.tree, patch_series.series(wanted), origin)
+    flat = patch_series.flat(wanted, origin.release.version)
     name = flat_name(source.version, origin.release.version)
-    flat = patch_series.flat(source.tree, wanted, origin.release.version)
     words = words_of(source, origin, name)
     return {
-        **{f"{SERIES}/{file}": text for file, text in patches.mails(found, origin)},
-        name: patches.mail(flat, origin),
-        NIX: SNIPPET.substitute(words),
-        README: EXPLANATION.substitute(words),
+        **{f"{SERIES}/{file}": mail for file, mail in series.items()},
+        name: next(iter(patches.mails(source.tree, [flat], origin).values())),
+        NIX: SNIPPET.substitute(words).encode(),
+        README: EXPLANATION.substitute(words).encode(),
     }
 
 
@@ -139,10 +139,10 @@ def write(source: Source, directory: Path) -> Exported:
     wanted = tree.plan(source.tree, source.version)
     base = base_commit(source.tree, source.version, sorted(wanted.changed))
     origin = PatchOrigin(release.current(), release.name(), str(source.version), base)
-    files = texts(source, wanted, origin)
+    files = contents(source, wanted, origin)
     with new_directory(directory) as made:
         (made / SERIES).mkdir()
-        for name, text in files.items():
-            (made / name).write_text(text)
+        for name, data in files.items():
+            (made / name).write_bytes(data)
     series = sum(name.startswith(f"{SERIES}/") for name in files)
     return Exported(series, flat_name(source.version, origin.release.version))

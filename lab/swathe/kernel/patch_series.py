@@ -11,11 +11,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from swathe.kernel import tree
 from swathe.kernel.hooks import HookStep
-from swathe.kernel.patches import STOCK_MODE, FileChange, Patch
+from swathe.kernel.patches import Patch
 
 WIDTH = 75
 FIELD = re.compile(r"^(Target|Why here|Missing): +")
@@ -107,8 +106,7 @@ def overlay(added: Mapping[str, bytes]) -> Iterator[Patch]:
     """Yield the patches that add files; the first has what the others include."""
     paths = parted(added)
     for part in sorted(PARTS, key=lambda part: part.name != FIRST):
-        files = tuple(FileChange(path, None, added[path].decode()) for path in paths[part.name])
-        if files:
+        if files := {path: added[path] for path in paths[part.name]}:
             yield Patch(f"unmap-{part.name}", part.subject, fill(part.message), files)
 
 
@@ -128,7 +126,7 @@ def header(rule: str) -> dict[str, str]:
     return fields
 
 
-def of_hook(step: HookStep, mode: int) -> Patch:
+def of_hook(step: HookStep) -> Patch:
     """Return the patch of one hook; its message is the rule's header and reason."""
     hook = step.hook
     fields = header(hook.rule.read_text())
@@ -140,44 +138,28 @@ def of_hook(step: HookStep, mode: int) -> Patch:
         hook.name,
         f"{hook.file.removesuffix('.c')}: {title[:1].lower()}{title[1:]}",
         "\n\n".join(fill(text) for text in message),
-        (FileChange(hook.file, step.before, step.after, mode),),
+        {hook.file: step.after.encode()},
     )
 
 
-def mode_of(path: Path) -> int:
-    return path.stat().st_mode & 0o777 if path.exists() else STOCK_MODE
-
-
-def stock_changes(where: Path, paths: Mapping[str, bytes]) -> tuple[FileChange, ...]:
-    """Return the changes to files that the tree has."""
-    return tuple(
-        FileChange(path, (where / path).read_text(), data.decode(), mode_of(where / path))
-        for path, data in sorted(paths.items())
-    )
-
-
-def build_lines(where: Path, wanted: tree.Plan) -> Iterator[Patch]:
+def build_lines(wanted: tree.Plan) -> Iterator[Patch]:
     """Yield the patch that lets the kernel be built with mm/unmap."""
     hooked = {step.hook.file for step in wanted.steps}
     lines = {path: data for path, data in wanted.changed.items() if path not in hooked}
     if lines:
         message = "With this the kernel can be configured with CONFIG_UNMAP, and builds mm/unmap/."
-        subject = "mm: build mm/unmap"
-        yield Patch("unmap-build", subject, fill(message), stock_changes(where, lines))
+        yield Patch("unmap-build", "mm: build mm/unmap", fill(message), lines)
 
 
-def series(where: Path, wanted: tree.Plan) -> list[Patch]:
+def series(wanted: tree.Plan) -> list[Patch]:
     """Return the patches that together do what "./swathe apply" does."""
-    hooks = (of_hook(step, mode_of(where / step.hook.file)) for step in wanted.steps)
-    return [*overlay(wanted.added), *hooks, *build_lines(where, wanted)]
+    return [*overlay(wanted.added), *map(of_hook, wanted.steps), *build_lines(wanted)]
 
 
-def flat(where: Path, wanted: tree.Plan, name: str) -> Patch:
+def flat(wanted: tree.Plan, name: str) -> Patch:
     """Return everything as one patch."""
     message = (
         "Unmap page-table entries in runs, and free page tables that have become empty. "
         "See Documentation/admin-guide/mm/unmap.rst."
     )
-    added = (FileChange(path, None, data.decode()) for path, data in sorted(wanted.added.items()))
-    files = (*stock_changes(where, wanted.changed), *added)
-    return Patch("flat", f"mm: add Swathe {name}", fill(message), files)
+    return Patch("flat", f"mm: add Swathe {name}", fill(message), wanted.all)

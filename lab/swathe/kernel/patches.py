@@ -1,42 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Patches in the form that git writes: "git am" takes them as mails, "patch -p1" as they are."""
+"""Patches that git writes: "git am" takes them as mails, "patch -p1" as they are."""
 
 import datetime
-import email.utils
-import hashlib
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from swathe.base import ui
+from swathe.base import process
+from swathe.base.errors import CheckFailed
+from swathe.base.paths import scratch
 from swathe.base.release import Release
-from swathe.kernel import changes
+from swathe.kernel import apt
 
-STOCK_MODE = 0o644
-EXECUTABLE = 0o111
-SIGNATURE = "-- "
-NO_BLOB = "0" * 40
-# The first line of a mail in a mailbox, as git writes it: no commit, and a date without meaning.
-MAILBOX = f"From {NO_BLOB} Mon Sep 17 00:00:00 2001"
-
-
-@dataclass(frozen=True)
-class FileChange:
-    """A file before and after; before is None for a new file."""
-
-    path: str
-    before: str | None
-    after: str
-    mode: int = STOCK_MODE
+PROGRAM = "git"
+# The user's own configuration of git must not change the outcome, nor a repository that is around.
+PLAIN = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "XDG_CONFIG_HOME": "/dev/null",
+    "GIT_DIR": ".git",
+    "GIT_WORK_TREE": ".",
+    "GIT_INDEX_FILE": ".git/index",
+}
+SIGNATURE = "\n-- \n"
 
 
 @dataclass(frozen=True)
 class Patch:
-    """One commit: the name of its file, its message, and what it changes."""
+    """One commit: the name of its file, its message, and the files that it writes."""
 
     name: str
     subject: str
     message: str
-    files: tuple[FileChange, ...]
+    files: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -48,85 +45,61 @@ class PatchOrigin:
     kernel: str
     base: str
 
+    def message(self, patch: Patch) -> str:
+        made = f"From Swathe {self.swathe}, for Linux {self.kernel}."
+        signed = f"Signed-off-by: {self.release.authors[0]}"
+        return f"{patch.subject}\n\n{patch.message}\n\n{made}\n\n{signed}\n"
 
-def blob(text: str) -> str:
-    """Return the name that git gives to a file with this text."""
-    data = text.encode()
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def of_file(change: FileChange) -> str:
-    """Return one file's part of a patch; "git am -3" finds the file before by its blob."""
-    mode = "100755" if change.mode & EXECUTABLE else "100644"
-    lines = [f"diff --git a/{change.path} b/{change.path}"]
-    if change.before is None:
-        lines += [f"new file mode {mode}", f"index {NO_BLOB}..{blob(change.after)}"]
-        old = "/dev/null"
-    else:
-        lines += [f"index {blob(change.before)}..{blob(change.after)} {mode}"]
-        old = f"a/{change.path}"
-    hunks = changes.hunks(change.before or "", change.after)
-    if hunks:
-        lines += [f"--- {old}", f"+++ b/{change.path}"]
-    return "\n".join(lines) + "\n" + hunks
+    def environment(self, number: int) -> dict[str, str]:
+        """The author, and the day of the release, a second later for each patch."""
+        author = self.release.authors[0]
+        day = datetime.datetime.combine(self.release.released, datetime.time(), datetime.UTC)
+        about = {"NAME": author.name, "EMAIL": author.email}
+        about["DATE"] = f"{int(day.timestamp()) + number} +0000"
+        who = ("AUTHOR", "COMMITTER")
+        return {f"GIT_{each}_{key}": text for each in who for key, text in about.items()}
 
 
-def count(diff: str, mark: str) -> int:
-    """Count the lines that a file's part of a patch adds or removes."""
-    _, _, hunks = diff.partition("\n@@")
-    return sum(line.startswith(mark) for line in hunks.split("\n"))
+def copy(where: Path, paths: Iterable[str], target: Path) -> Path:
+    """Copy some files of a tree, with their modes."""
+    target.mkdir(parents=True)
+    for path in paths:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(where / path, target / path)
+    return target
 
 
-def summary(diffs: Sequence[str]) -> str:
-    """Return what git says about these diffs."""
-    added, removed = (sum(count(diff, mark) for diff in diffs) for mark in "+-")
-    parts = [f"{ui.plural(len(diffs), 'file')} changed"]
-    if added or not removed:
-        parts.append(ui.plural(added, "insertion(+)", "insertions(+)"))
-    if removed or not added:
-        parts.append(ui.plural(removed, "deletion(-)", "deletions(-)"))
-    return ", ".join(parts)
+def git(where: Path, words: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+    argv = [PROGRAM, *words]
+    done = process.run(argv, cwd=where, env={**PLAIN, **(env or {})}, quiet=True)
+    if not done.ok:
+        raise CheckFailed(f"git {words[0]}: {process.last_line(done.output)}")
 
 
-def date(release: Release, number: int) -> str:
-    """Return the day of the release, a second later for each patch: the order stays visible."""
-    day = datetime.datetime.combine(release.released, datetime.time(), datetime.UTC)
-    return email.utils.format_datetime(day + datetime.timedelta(seconds=number))
+def commit(where: Path, message: str, env: Mapping[str, str]) -> None:
+    git(where, ["add", "--all", "--force"])
+    git(where, ["commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message], env)
 
 
-def tag(number: int, total: int) -> str:
-    return "[PATCH]" if total == 1 else f"[PATCH {number:0{len(str(total))}}/{total}]"
-
-
-def mail(patch: Patch, origin: PatchOrigin, number: int = 1, total: int = 1) -> str:
-    """Return a patch as a mail. The same input gives the same bytes."""
-    author = str(origin.release.authors[0])
-    diffs = [of_file(change) for change in patch.files]
-    base = f"base-commit: {origin.base}\n" if number == 1 else ""
-    return f"""\
-{MAILBOX}
-From: {author}
-Date: {date(origin.release, number)}
-Subject: {tag(number, total)} {patch.subject}
-MIME-Version: 1.0
-Content-Type: text/plain; charset=UTF-8
-Content-Transfer-Encoding: 8bit
-
-{patch.message}
-
-From Swathe {origin.swathe}, for Linux {origin.kernel}.
-
-Signed-off-by: {author}
----
- {summary(diffs)}
-
-{"".join(diffs)}
-{base}{SIGNATURE}
-swathe {origin.release.version}
-"""
-
-
-def mails(patches: Sequence[Patch], origin: PatchOrigin) -> Iterator[tuple[str, str]]:
-    """Yield the mails of a series, and the names of their files."""
-    for number, patch in enumerate(patches, 1):
-        yield f"{number:04}-{patch.name}.patch", mail(patch, origin, number, len(patches))
+def mails(stock: Path, patches: Sequence[Patch], origin: PatchOrigin) -> dict[str, bytes]:
+    """The mails of a series, by the names of their files; the same input gives the same bytes."""
+    apt.need([PROGRAM])
+    paths = {path for patch in patches for path in patch.files if (stock / path).exists()}
+    with scratch("patches") as stage:
+        where = copy(stock, sorted(paths), stage / "tree")
+        git(where, ["init", "-q", "--template="])
+        commit(where, "stock", origin.environment(0))
+        for number, patch in enumerate(patches, 1):
+            for path, data in patch.files.items():
+                (where / path).parent.mkdir(parents=True, exist_ok=True)
+                (where / path).write_bytes(data)
+            commit(where, origin.message(patch), origin.environment(number))
+        git(where, [
+            "format-patch", "-q", "--full-index", "--zero-commit", "--numbered-files",
+            f"--signature=swathe {origin.release.version}", "-o", "../mails", f"-{len(patches)}",
+        ])  # fmt: skip
+        found = [(stage / "mails" / str(n)).read_bytes() for n in range(1, len(patches) + 1)]
+    before, mark, rest = found[0].rpartition(SIGNATURE.encode())
+    found[0] = before + f"\nbase-commit: {origin.base}".encode() + mark + rest
+    names = (f"{number:04}-{patch.name}.patch" for number, patch in enumerate(patches, 1))
+    return dict(zip(names, found, strict=True))
