@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -321,7 +322,14 @@ def test_looking_writes_nothing(
     before = fingerprint(small_tree)
     assert __main__.main(["apply", option, str(small_tree)]) == 0
     assert fingerprint(small_tree) == before
-    assert ("+void stock_try_it" in capsys.readouterr().out) is (option == "--diff")
+    shown = capsys.readouterr().out
+    assert ("+void stock_try_it" in shown) is (option == "--diff")
+    assert "kernel/" not in shown
+    if shown:
+        argv = ["patch", "-p1", "-d", str(small_tree)]
+        subprocess.run(argv, input=shown, text=True, check=True, capture_output=True)
+        assert "stock_try_it" in (small_tree / "mm/rmap.c").read_text()
+        assert fingerprint(small_tree) != before
 
 
 def test_a_directory_that_is_no_kernel(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from swathe.base import ui
 from swathe.base.errors import UsageError
-from swathe.kernel import changes, tree, version
+from swathe.kernel import patches, tree, version
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,7 @@ def apply(request: ApplyRequest) -> Applied:
         raise UsageError(f"{request.tree} is not a directory")
     wanted = tree.plan(request.tree, version.of_tree(request.tree))
     if request.diff:
-        show_diff(request.tree, wanted)
+        print(patches.diff(request.tree, wanted.changed), end="")
     elif not request.check:
         tree.install(request.tree, wanted.all)
     return Applied(len(wanted.changed), len(wanted.added))
-
-
-def show_diff(where: Path, wanted: tree.Plan) -> None:
-    for path, data in sorted(wanted.changed.items()):
-        before = (where / path).read_text()
-        print(changes.diff(path, before, data.decode()), end="")

@@ -2,9 +2,7 @@
 """What a hook changes in a file: the number of places and lines, and the functions."""
 
 import difflib
-import io
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 # The head or declaration of a function: it starts in column 0 with a name and a
@@ -14,11 +12,6 @@ HEAD = re.compile(r"^(?!#|/|\s)[A-Za-z_][\w\s*]*?\b(\w+)\s*\(")
 TYPE = re.compile(r"^[A-Za-z_][\w\s*]*$")
 NAME = re.compile(r"^(\w+)\(")
 PREFIX = "stock_"
-CONTEXT = 3
-LONGEST_HEAD = 80
-NO_NEWLINE = "\\ No newline at end of file"
-# What SequenceMatcher says of two stretches: same or not, and their limits in both texts.
-Opcode = tuple[str, int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -86,54 +79,3 @@ def compare(before: str, after: str) -> Shape:
         changes += [Change(False, old[i], old_owner[i]) for i in range(a, b)]
         changes += [Change(True, new[i], new_owner[i]) for i in range(c, d)]
     return Shape(tuple(changes), len(places))
-
-
-def diff(path: str, before: str, after: str) -> str:
-    """Return a unified diff that "patch -p1" accepts."""
-    changed = hunks(before, after)
-    return f"--- a/{path}\n+++ b/{path}\n{changed}" if changed else ""
-
-
-def hunks(before: str, after: str) -> str:
-    """Return the hunks of a unified diff; their heads name functions, as those of git do."""
-    old, new = split(before), split(after)
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return "".join(hunk(group, old, new) for group in matcher.get_grouped_opcodes(CONTEXT))
-
-
-def split(text: str) -> list[str]:
-    """Return the lines with their ends. Form feeds end no line, as in diff and patch."""
-    return io.StringIO(text).readlines()
-
-
-def hunk(group: Sequence[Opcode], old: list[str], new: list[str]) -> str:
-    """Return one hunk: its head, and its lines with what each of them is."""
-    first, last = group[0], group[-1]
-    head = f"@@ -{span(first[1], last[2])} +{span(first[3], last[4])} @@"
-    lines = [f"{head}{enclosing(old[: first[1]])}\n"]
-    for tag, a, b, c, d in group:
-        if tag == "equal":
-            lines += [marked(" ", line) for line in old[a:b]]
-        else:
-            lines += [marked("-", line) for line in old[a:b]]
-            lines += [marked("+", line) for line in new[c:d]]
-    return "".join(lines)
-
-
-def span(start: int, end: int) -> str:
-    """Return lines start to end, counted from 0, as the head of a hunk names them."""
-    length = end - start
-    if length == 1:
-        return str(start + 1)
-    return f"{start + 1 if length else start},{length}"
-
-
-def enclosing(above: list[str]) -> str:
-    """Return the last line above a hunk that begins a function, to follow the hunk's head."""
-    heads = (line for line in reversed(above) if HEAD.match(line) or NAME.match(line))
-    found = next(heads, "").rstrip()
-    return f" {found[:LONGEST_HEAD]}" if found else ""
-
-
-def marked(mark: str, line: str) -> str:
-    return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{NO_NEWLINE}\n"

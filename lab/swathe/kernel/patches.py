@@ -3,7 +3,8 @@
 
 import datetime
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from swathe.base import process
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import scratch
 from swathe.base.release import Release
-from swathe.kernel import apt
+from swathe.kernel import apt, tree
 
 PROGRAM = "git"
 # The user's own configuration of git must not change the outcome, nor a repository that is around.
@@ -81,24 +82,38 @@ def commit(where: Path, message: str, env: Mapping[str, str]) -> None:
     git(where, ["commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message], env)
 
 
+@contextmanager
+def repository(stock: Path, paths: Iterable[str]) -> Iterator[Path]:
+    """A scratch repository that has added those of the files that the stock tree has."""
+    apt.need([PROGRAM])
+    with scratch("patches") as stage:
+        where = copy(stock, (path for path in paths if (stock / path).exists()), stage / "tree")
+        git(where, ["init", "-q", "--template="])
+        git(where, ["add", "--all", "--force"])
+        yield where
+
+
+def diff(stock: Path, files: Mapping[str, bytes]) -> str:
+    """What changes in files of a tree."""
+    with repository(stock, files) as where:
+        tree.install(where, files)
+        git(where, ["diff", "--no-ext-diff", "--full-index", "--output=../diff"])
+        return (where.parent / "diff").read_text()
+
+
 def mails(stock: Path, patches: Sequence[Patch], origin: PatchOrigin) -> dict[str, bytes]:
     """The mails of a series, by the names of their files; the same input gives the same bytes."""
-    apt.need([PROGRAM])
-    paths = {path for patch in patches for path in patch.files if (stock / path).exists()}
-    with scratch("patches") as stage:
-        where = copy(stock, sorted(paths), stage / "tree")
-        git(where, ["init", "-q", "--template="])
+    with repository(stock, {path for patch in patches for path in patch.files}) as where:
         commit(where, "stock", origin.environment(0))
         for number, patch in enumerate(patches, 1):
-            for path, data in patch.files.items():
-                (where / path).parent.mkdir(parents=True, exist_ok=True)
-                (where / path).write_bytes(data)
+            tree.install(where, patch.files)
             commit(where, origin.message(patch), origin.environment(number))
         git(where, [
             "format-patch", "-q", "--full-index", "--zero-commit", "--numbered-files",
             f"--signature=swathe {origin.release.version}", "-o", "../mails", f"-{len(patches)}",
         ])  # fmt: skip
-        found = [(stage / "mails" / str(n)).read_bytes() for n in range(1, len(patches) + 1)]
+        made = where.parent / "mails"
+        found = [(made / str(number)).read_bytes() for number in range(1, len(patches) + 1)]
     before, mark, rest = found[0].rpartition(SIGNATURE.encode())
     found[0] = before + f"\nbase-commit: {origin.base}".encode() + mark + rest
     names = (f"{number:04}-{patch.name}.patch" for number, patch in enumerate(patches, 1))

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def write(tree: Path, files: dict[str, bytes]) -> list[str]:
     return written
 
 
-def install(tree: Path, files: dict[str, bytes]) -> None:
+def install(tree: Path, files: Mapping[str, bytes]) -> None:
     """Write the files into a user's tree, all or none: all are written before one is renamed."""
     with tempfile.TemporaryDirectory(prefix=".swathe.", dir=tree) as stage:
         for path, data in files.items():
