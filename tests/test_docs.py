@@ -67,7 +67,7 @@ def test_every_bug_is_listed_with_tests_that_exist() -> None:
     page = (ROOT / "docs/bugs.md").read_text()
     listed = [int(number) for number in re.findall(r"^(\d+)\. \*\*", page, re.MULTILINE)]
     assert listed == list(range(1, len(listed) + 1))
-    sources = {path.stem: path.read_text() for path in TESTS.glob("*.c")}
+    sources = {path.stem: path.read_text() for path in TESTS.rglob("*.c")}
     said = {int(number) for text in sources.values() for number in BUG.findall(text)}
     assert said <= set(listed)
     for program, test in NAMED_TEST.findall(page):

@@ -361,3 +361,18 @@ def test_a_program_is_linked_with_its_own_files_and_the_shared_ones() -> None:
     mains = [Path("memx.c"), Path("other.c")]
     linked = [path.name for path in compiler.parts(mains[0], mains, files)]
     assert linked == ["memx.c", "memx_run.c", "util.c"]
+
+
+def test_a_program_has_its_own_directory_of_parts() -> None:
+    names = ["lib/memory.c", "memx.c", "other.c", "parts/memx/run.c", "parts/other/run.c"]
+    mains = [Path("memx.c"), Path("other.c")]
+    linked = compiler.parts(mains[0], mains, [Path(name) for name in names])
+    assert linked == [Path(name) for name in ("memx.c", "lib/memory.c", "parts/memx/run.c")]
+
+
+def test_the_place_of_a_system_call_test_says_what_it_is() -> None:
+    home = paths.OVERLAY / paths.SELFTESTS
+    mains = [path for path in home.rglob("*.c") if compiler.MAIN.search(path.read_text())]
+    assert sorted(mains) == sorted(home.glob("*.c"))
+    assert {path.name for path in home.iterdir() if path.is_dir()} == {"lib", compiler.PARTS}
+    assert {path.name for path in (home / compiler.PARTS).iterdir()} < {path.stem for path in mains}

@@ -40,7 +40,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "../../kernel/tools/testing/selftests/unmap/swap_area.h"
+#include "../../kernel/tools/testing/selftests/unmap/lib/swap_area.h"
 
 #define MAX_WORDS	1024
 #define SWITCH		"/sys/kernel/mm/unmap/enabled"

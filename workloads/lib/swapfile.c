@@ -7,7 +7,7 @@
 #include <sys/swap.h>
 #include <unistd.h>
 
-#include "../../kernel/tools/testing/selftests/unmap/swap_area.h"
+#include "../../kernel/tools/testing/selftests/unmap/lib/swap_area.h"
 #include "datafile.h"
 #include "swapfile.h"
 #include "workload.h"

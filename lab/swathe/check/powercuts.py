@@ -131,7 +131,7 @@ def record(built: build.BuiltKernel, request: PowercutRequest, tests: list[Test]
 
 def compile_guest(built: build.BuiltKernel) -> Path:
     """Compile the guest's program, with the helpers of the system-call tests."""
-    shared = built.tree / SELFTESTS
+    shared = built.tree / SELFTESTS / "lib"
     common = built.tree / "tools" / "testing" / "selftests"
     flags = ["-isystem", str(build.user_headers(built)), f"-I{shared}", f"-I{common}"]
     sources = [GUEST_POWERCUT, *sorted(shared.glob("unmap_*.c"))]

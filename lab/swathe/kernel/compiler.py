@@ -18,7 +18,10 @@ MAIN = re.compile(r"^int main\(|^TEST_HARNESS_MAIN", re.MULTILINE)
 FLAGS = ("-O2", "-Wall", "-Wextra")
 NATIVE = "gcc"
 # Headers shared by several directories: if one changes, all programs are recompiled.
-SHARED = (ROOT / "include", "*.h"), (OVERLAY / SELFTESTS, "swap_area.h")
+SHARED = (ROOT / "include", "*.h"), (OVERLAY / SELFTESTS / "lib", "swap_area.h")
+# Where the files of programs lie in their directory; in PARTS each program has its own.
+PARTS = "parts"
+PLACES = ".", "lib", f"{PARTS}/*"
 
 
 @functools.cache
@@ -96,9 +99,9 @@ def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE)
 
     Every program is linked with the files of lib/, and with its other parts: see parts().
     """
-    files = sorted([*directory.glob("*.c"), *directory.glob("lib/*.c")])
+    files = in_places(directory, "*.c")
     mains = [path for path in files if MAIN.search(path.read_text())]
-    headers = sorted([*directory.glob("*.h"), *directory.glob("lib/*.h")])
+    headers = in_places(directory, "*.h")
 
     def make(main: Path) -> Path:
         return compile_program(parts(main, mains, files), flags, headers, compiler)
@@ -107,11 +110,19 @@ def programs(directory: Path, flags: Sequence[str] = (), compiler: str = NATIVE)
     return {main.stem: program for main, program in zip(mains, made, strict=True)}
 
 
+def in_places(directory: Path, pattern: str) -> list[Path]:
+    return sorted(path for place in PLACES for path in directory.glob(f"{place}/{pattern}"))
+
+
 def parts(main: Path, mains: Sequence[Path], files: Sequence[Path]) -> list[Path]:
-    """Return a program's files: NAME.c, all NAME_*.c, and the files of no other program."""
+    """Return a program's files: NAME.c, all NAME_*.c and parts/NAME/*.c, and the files of no
+    other program.
+    """
     others = [path for path in mains if path != main]
 
     def belongs_elsewhere(path: Path) -> bool:
+        if path.parent.parent.name == PARTS:
+            return path.parent.name != main.stem
         return any(path.stem.startswith(f"{other.stem}_") for other in others)
 
     rest = [path for path in files if path not in mains and not belongs_elsewhere(path)]

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "unmap_util.h"
+#include "lib/unmap_util.h"
 
 #define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))

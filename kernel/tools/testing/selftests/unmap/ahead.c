@@ -55,7 +55,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "ahead.h"
+#include "parts/ahead/ahead.h"
 
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "unmap_util.h"
+#include "lib/unmap_util.h"
 
 #define ENABLED	UNMAP_SYSFS "enabled"
 #define MAX_RUN	UNMAP_SYSFS "max_run"

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "discard.h"
+#include "parts/discard/discard.h"
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED	24

@@ -49,7 +49,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "drop.h"
+#include "parts/drop/drop.h"
 
 #define TIME_LIMIT	300
 #define OLD		"drop_old"

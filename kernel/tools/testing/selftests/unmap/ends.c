@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 #define LONGEST		60	/* seconds for an exit */

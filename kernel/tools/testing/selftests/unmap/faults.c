@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 /* Large enough for several folios of the largest size. */
 #define LEN(kib)	((kib) > 64 ? 2 * RANGE : RANGE)

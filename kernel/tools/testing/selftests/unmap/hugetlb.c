@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT	26

@@ -48,7 +48,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "kept.h"
+#include "parts/kept/kept.h"
 
 #define WINDOW		100	/* microseconds, for each table: twenty times what it takes */
 #define MORE_LEN	(16 * PMD)

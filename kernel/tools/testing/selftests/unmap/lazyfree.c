@@ -32,8 +32,8 @@
 
 #include "../kselftest_harness.h"
 #include "../../../../lib/test_hmm_uapi.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))

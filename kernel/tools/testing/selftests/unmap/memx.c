@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "memx_run.h"
+#include "parts/memx/memx_run.h"
 
 struct options options = {
 	.procs = 2, .only_proc = -1, .threads = 1, .rare = 1, .to = 10000, .spoil = ~0ULL,

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define LEN	(2 * RANGE)
 #define PAGES	((long)(LEN / PAGE))

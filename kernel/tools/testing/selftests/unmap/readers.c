@@ -44,8 +44,8 @@
 
 #include "../kselftest_harness.h"
 #include "../../../../mm/unmap/tests/driver.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define DEVICE		"/dev/unmap_test"
 #define LRU_GEN		"/sys/kernel/debug/lru_gen"

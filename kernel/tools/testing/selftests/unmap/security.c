@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define NOBODY	65534
 #define PARAMETERS	"/sys/module/unmap/parameters/"

@@ -28,9 +28,9 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_mte.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_mte.h"
+#include "lib/unmap_util.h"
 
 #define LEN	RANGE
 #define PAGES	((long)(LEN / PAGE))

@@ -81,8 +81,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "tables_count.h"
-#include "tables_race.h"
+#include "parts/tables/tables_count.h"
+#include "parts/tables/tables_race.h"
 
 #define CHUNK		(64 * KIB)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */

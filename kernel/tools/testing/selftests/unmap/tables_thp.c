@@ -41,8 +41,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP	4

@@ -33,8 +33,8 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "lib/fault_util.h"
+#include "lib/unmap_util.h"
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define BUFFER		TRACEFS "/instances/unmap_test"

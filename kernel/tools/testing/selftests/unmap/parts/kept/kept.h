@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #define NR_TABLES	64L
 #define LEN		(NR_TABLES * PMD)

@@ -14,8 +14,8 @@
 #ifndef TABLES_RACE_H
 #define TABLES_RACE_H
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP	4

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../../mm/gup_test.h"
+#include "../../../../../../mm/gup_test.h"
 #include "ahead.h"
 
 #define EVERY	3L

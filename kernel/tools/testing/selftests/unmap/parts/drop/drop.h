@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #define LEN		PMD		/* of the file, which is mapped COPIES times: */
 #define PAGES		((long)(LEN / PAGE))

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #define LEN		RANGE
 #define PAGES		((long)(LEN / PAGE))

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../../mm/unmap/tests/driver.h"
+#include "../../../../../../mm/unmap/tests/driver.h"
 #include "ahead.h"
 
 #define PIECE		40L	/* pages, at most: more than a stretch */

@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 
 /* BIT_ULL(), PM_* and PAGEMAP_PFN(). */
-#include "../mm/vm_util.h"
+#include "../../mm/vm_util.h"
 
 /* Newer than some C libraries. */
 #ifndef MADV_POPULATE_READ

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-#include "unmap_util.h"
+#include "../../lib/unmap_util.h"
 
 #ifndef __noreturn
 #define __noreturn	__attribute__((__noreturn__))

@@ -3,8 +3,8 @@
 #ifndef TABLES_COUNT_H
 #define TABLES_COUNT_H
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #define NR_TABLES	4
 #define LEN		(NR_TABLES * PMD)

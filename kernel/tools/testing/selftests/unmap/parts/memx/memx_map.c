@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "memx.h"
-#include "unmap_util.h"
+#include "../../lib/unmap_util.h"
 
 static const int protections[] = {
 	PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE,

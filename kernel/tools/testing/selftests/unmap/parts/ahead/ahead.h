@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "fault_util.h"
-#include "unmap_util.h"
+#include "../../lib/fault_util.h"
+#include "../../lib/unmap_util.h"
 
 #define LEN		PMD
 #define PAGES		((long)(LEN / PAGE))
