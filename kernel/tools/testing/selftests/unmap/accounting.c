@@ -129,7 +129,7 @@ static bool pageout(enum kind kind, char *mem)
 	return !madvise(mem, LEN, MADV_PAGEOUT);
 }
 
-TEST_F_TIMEOUT(accounting, rss_full, TIME_LIMIT)
+TEST_LONG(accounting, rss_full)
 {
 	long long swapped = status_pages("VmSwap");
 
@@ -160,7 +160,7 @@ static void reclaim(enum kind kind)
 		reclaim_file(2 * LEN);
 }
 
-TEST_F_TIMEOUT(accounting, rss_partial, TIME_LIMIT)
+TEST_LONG(accounting, rss_partial)
 {
 	long left;
 
@@ -173,7 +173,7 @@ TEST_F_TIMEOUT(accounting, rss_partial, TIME_LIMIT)
 	EXPECT_GE(SLACK, llabs(status_pages(self->rss_name) - self->rss - left));
 }
 
-TEST_F_TIMEOUT(accounting, rss_at_exit, TIME_LIMIT)
+TEST_LONG(accounting, rss_at_exit)
 {
 	int log = kmsg_open(), status;
 	pid_t child;
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(accounting, rss_at_exit, TIME_LIMIT)
 	close(log);
 }
 
-TEST_F_TIMEOUT(accounting, cgroup_counters, TIME_LIMIT)
+TEST_LONG(accounting, cgroup_counters)
 {
 	static const char * const names[] = { "anon", "shmem", "file_mapped" };
 	const char *name = names[variant->kind];
@@ -223,7 +223,7 @@ static long long sum_orders(int weighted)
 	return sum;
 }
 
-TEST_F_TIMEOUT(accounting, runs, TIME_LIMIT)
+TEST_LONG(accounting, runs)
 {
 	long long runs = unmap_stat("evict_runs"), entries = unmap_stat("evict_entries");
 	long long orders = sum_orders(0), weights = sum_orders(1);
@@ -269,7 +269,7 @@ FIXTURE_TEARDOWN(lazyfree_accounting)
 	end();
 }
 
-TEST_F_TIMEOUT(lazyfree_accounting, split_deferred, TIME_LIMIT)
+TEST_LONG(lazyfree_accounting, split_deferred)
 {
 	long long split = folio_stat(variant->kib, "split_deferred");
 
@@ -279,7 +279,7 @@ TEST_F_TIMEOUT(lazyfree_accounting, split_deferred, TIME_LIMIT)
 	EXPECT_TRUE(split == 0 || (!variant->on && split == (long)(LEN / KIB / variant->kib)));
 }
 
-TEST_F_TIMEOUT(lazyfree_accounting, folio_counters, TIME_LIMIT)
+TEST_LONG(lazyfree_accounting, folio_counters)
 {
 	long folios = LEN / KIB / variant->kib;
 	long long before, partly;
@@ -294,7 +294,7 @@ TEST_F_TIMEOUT(lazyfree_accounting, folio_counters, TIME_LIMIT)
 	EXPECT_EQ(partly, folio_stat(variant->kib, "nr_anon_partially_mapped"));
 }
 
-TEST_F_TIMEOUT(lazyfree_accounting, events, TIME_LIMIT)
+TEST_LONG(lazyfree_accounting, events)
 {
 	long long freed = vmstat("pglazyfreed");
 	long gone;

@@ -124,7 +124,7 @@ static void check_job(struct __test_metadata *_metadata, struct scene *scene, un
 }
 
 #define CHECKED(name, run, job, kinds)							\
-	TEST_F_TIMEOUT(ahead, name, TIME_LIMIT)						\
+	TEST_LONG(ahead, name)								\
 	{										\
 		check_job(_metadata, &self->scene, kinds, run, job);			\
 	}
@@ -167,7 +167,7 @@ static void check_hot(struct __test_metadata *_metadata, struct scene *scene, in
 	EXPECT_GE(ahead_note(false) + HOT / 2, ahead_note(true));
 }
 
-TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
+TEST_LONG(ahead, hot)
 {
 	if (!(NO_FILES & BIT(variant->kind)))
 		SKIP(return, "which pages of a file are young, its page cache says, too");
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(ahead, hot, TIME_LIMIT)
 	check_hot(_metadata, &self->scene, 7, hot_stays);
 }
 
-TEST_F_TIMEOUT(ahead, aged, TIME_LIMIT)
+TEST_LONG(ahead, aged)
 {
 	if (variant->kind != LAZYFREE)
 		SKIP(return, "what reclaim keeps of other memory, its next round may evict");
@@ -214,17 +214,17 @@ FIXTURE_TEARDOWN(ahead_list)
 	end();
 }
 
-TEST_F_TIMEOUT(ahead_list, listed, TIME_LIMIT)
+TEST_LONG(ahead_list, listed)
 {
 	EXPECT_TRUE(ahead_twice(list_all, &self->scene));
 }
 
-TEST_F_TIMEOUT(ahead_list, listed_shared, TIME_LIMIT)
+TEST_LONG(ahead_list, listed_shared)
 {
 	EXPECT_TRUE(ahead_twice(list_shared, &self->scene));
 }
 
-TEST_F_TIMEOUT(ahead_list, listed_hot, TIME_LIMIT)
+TEST_LONG(ahead_list, listed_hot)
 {
 	if (variant->kind != ANON || variant->kib != 4)
 		SKIP(return, "large folios all have a hot page; of files the cache says which");
@@ -287,7 +287,7 @@ static void check_race(struct __test_metadata *_metadata, struct scene *scene, b
 }
 
 #define RACE(name, job, kinds)								\
-	TEST_F_TIMEOUT(ahead_race, name, TIME_LIMIT)					\
+	TEST_LONG(ahead_race, name)							\
 	{										\
 		check_race(_metadata, &self->scene, variant->on, kinds, job);		\
 	}
@@ -309,7 +309,7 @@ RACE(swap_used, swap_used, BIT(ANON) | BIT(SHMEM))
 
 /* Swap. */
 
-TEST_F_TIMEOUT(ahead, swap_full, TIME_LIMIT)
+TEST_LONG(ahead, swap_full)
 {
 	if (variant->kind != ANON)
 		SKIP(return, "only anonymous memory takes slots ahead");
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(ahead, swap_full, TIME_LIMIT)
 		  labs(ahead_note(false) - ahead_note(true)));
 }
 
-TEST_F_TIMEOUT(ahead, swap_limit, TIME_LIMIT)
+TEST_LONG(ahead, swap_limit)
 {
 	if (variant->kind != ANON)
 		SKIP(return, "only anonymous memory takes slots ahead");

@@ -97,7 +97,7 @@ TEST(boot_parameter)
 	EXPECT_EQ(word[strlen("unmap=")] != 'n', read_field(ENABLED, ""));
 }
 
-TEST_F_TIMEOUT(control, shows, TIME_LIMIT)
+TEST_LONG(control, shows)
 {
 	char text[16], all[16];
 
@@ -113,7 +113,7 @@ TEST_F_TIMEOUT(control, shows, TIME_LIMIT)
 	EXPECT_STREQ("0x0000\n", text);
 }
 
-TEST_F_TIMEOUT(control, accepts, TIME_LIMIT)
+TEST_LONG(control, accepts)
 {
 	long all = all_bits();
 	const struct {
@@ -133,7 +133,7 @@ TEST_F_TIMEOUT(control, accepts, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(control, refuses, TIME_LIMIT)
+TEST_LONG(control, refuses)
 {
 	static const char * const texts[] = {
 		"maybe", "-1", "4", "15", "0x10000", "1 1", "1x", "99999999999", "x"
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(control, refuses, TIME_LIMIT)
 	EXPECT_EQ(1, read_field(ENABLED, ""));
 }
 
-TEST_F_TIMEOUT(control, max_run, TIME_LIMIT)
+TEST_LONG(control, max_run)
 {
 	char table[16], more[16];
 	const char * const good[] = { "1", "2", "3", "511", "512", table, "0x10" };
@@ -166,7 +166,7 @@ TEST_F_TIMEOUT(control, max_run, TIME_LIMIT)
 }
 
 /* Leaves the policy as it was. */
-TEST_F_TIMEOUT(control, tables_policy, TIME_LIMIT)
+TEST_LONG(control, tables_policy)
 {
 	static const char * const bad[] = { "lazy", "eager pressure", "1" };
 	char before[32], text[32];
@@ -214,12 +214,12 @@ static void check_limit(struct __test_metadata *_metadata, const char *limit, lo
 	EXPECT_EQ(PAGES / 16 * expected, unmap_stat("evict_runs") - runs);
 }
 
-TEST_F_TIMEOUT(control, run_of_one, TIME_LIMIT)
+TEST_LONG(control, run_of_one)
 {
 	check_limit(_metadata, "1", 16);
 }
 
-TEST_F_TIMEOUT(control, run_of_three, TIME_LIMIT)
+TEST_LONG(control, run_of_three)
 {
 	check_limit(_metadata, "3", 6);
 }
@@ -233,7 +233,7 @@ static bool use_memory(void)
 	       !madvise(mem, LEN, MADV_PAGEOUT) && !munmap(mem, LEN);
 }
 
-TEST_F_TIMEOUT(control, off, TIME_LIMIT)
+TEST_LONG(control, off)
 {
 	char before[4096], after[4096];
 
@@ -284,7 +284,7 @@ static long lost_in_reclaim(char *mem)
 	return lost;
 }
 
-TEST_F_TIMEOUT(control, flipped, TIME_LIMIT)
+TEST_LONG(control, flipped)
 {
 	long *flips = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	long met = 0, rounds;
@@ -315,7 +315,7 @@ TEST_F_TIMEOUT(control, flipped, TIME_LIMIT)
 	munmap(flips, PAGE);
 }
 
-TEST_F_TIMEOUT(control, stat_lines, TIME_LIMIT)
+TEST_LONG(control, stat_lines)
 {
 	static const char * const names[] = {
 		"evict_runs", "evict_entries", "put_back_runs", "put_back_entries", "flushes",
@@ -342,7 +342,7 @@ static int mode_of(const char *path)
 	return stat(path, &st) ? -1 : (int)(st.st_mode & 0777);
 }
 
-TEST_F_TIMEOUT(control, permissions, TIME_LIMIT)
+TEST_LONG(control, permissions)
 {
 	EXPECT_EQ(0644, mode_of(ENABLED));
 	EXPECT_EQ(0644, mode_of(MAX_RUN));

@@ -156,7 +156,7 @@ static long wrong_after(enum backing backing, const char *mem, long from, long t
 	return wrong;
 }
 
-TEST_F_TIMEOUT(discard, content, TIME_LIMIT)
+TEST_LONG(discard, content)
 {
 	static const long cuts[][2] = { { 0, PAGES }, { 3, 5 }, { 15, 17 }, { 1, PAGES - 1 },
 					{ 16, 32 }, { 100, 333 }, { PAGES - 1, PAGES } };
@@ -183,7 +183,7 @@ static bool gather_fails(void)
 	       faults_on("fail_page_alloc", "zap_vma_range_batched", 100);
 }
 
-TEST_F_TIMEOUT(discard, full_gather, TIME_LIMIT)
+TEST_LONG(discard, full_gather)
 {
 	long failed = 0;
 
@@ -214,7 +214,7 @@ static bool charged_becomes(enum backing backing, long long pages)
 	return true;
 }
 
-TEST_F_TIMEOUT(discard, statistics, TIME_LIMIT)
+TEST_LONG(discard, statistics)
 {
 	long long before = pages_charged(variant->backing), rss;
 
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(discard, statistics, TIME_LIMIT)
 	EXPECT_GE(SLACK, llabs(status_pages("VmRSS") - (rss - PAGES)));
 }
 
-TEST_F_TIMEOUT(discard, exits, TIME_LIMIT)
+TEST_LONG(discard, exits)
 {
 	long long before = pages_charged(variant->backing);
 	int log = kmsg_open(), status;
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(discard, exits, TIME_LIMIT)
 	EXPECT_GE(SLACK, llabs(pages_charged(variant->backing) - before));
 }
 
-TEST_F_TIMEOUT(discard, mlocked, TIME_LIMIT)
+TEST_LONG(discard, mlocked)
 {
 	long long locked = vmstat("nr_mlock");
 
@@ -265,7 +265,7 @@ TEST_F_TIMEOUT(discard, mlocked, TIME_LIMIT)
 	EXPECT_GE(SLACK, vmstat("nr_mlock") - locked);
 }
 
-TEST_F_TIMEOUT(discard, uffd_rwp, TIME_LIMIT)
+TEST_LONG(discard, uffd_rwp)
 {
 	const long from = 5, to = 333;
 	int uffd = rwp_open(self->mem, LEN);
@@ -299,7 +299,7 @@ static bool has_guard(long page)
 	return (page >= 20 && page < 52) || (page >= 330 && page < 340);
 }
 
-TEST_F_TIMEOUT(discard, guards, TIME_LIMIT)
+TEST_LONG(discard, guards)
 {
 	long wrong = 0;
 
@@ -329,7 +329,7 @@ static long wrong_mapcounts(const char *mem, long from, long to)
 	return wrong;
 }
 
-TEST_F_TIMEOUT(shared, twice, TIME_LIMIT)
+TEST_LONG(shared, twice)
 {
 	char *twin = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd);
 
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(shared, twice, TIME_LIMIT)
 	EXPECT_EQ(0, wrong_after(variant->backing, self->mem, 7, 77));
 }
 
-TEST_F_TIMEOUT(shared, uffd_wp, TIME_LIMIT)
+TEST_LONG(shared, uffd_wp)
 {
 	long told = 0, silent = 0;
 	int uffd;
@@ -375,7 +375,7 @@ VARIANTS(shmem, shmem, SHARED_MEMORY, 64);
  * A read fault fills a hole with a clean folio and maps it writable: a write after that
  * sets the dirty bit of the entry only.
  */
-TEST_F_TIMEOUT(shmem, dirty, TIME_LIMIT)
+TEST_LONG(shmem, dirty)
 {
 	struct scene scene = { .fd = self->fd };
 
@@ -426,7 +426,7 @@ FIXTURE_TEARDOWN(image)
 	end();
 }
 
-TEST_F_TIMEOUT(image, image, TIME_LIMIT)
+TEST_LONG(image, image)
 {
 	struct scene scene;
 	char path[32];
@@ -455,7 +455,7 @@ MEMORY_FIXTURE(copied);
 VARIANTS(copied, file, COPIED, 4);
 VARIANTS(copied, file, COPIED, 64);
 
-TEST_F_TIMEOUT(copied, cowed, TIME_LIMIT)
+TEST_LONG(copied, cowed)
 {
 	ASSERT_TRUE(discard_pages(self->mem, 64, 128));
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_POPULATE_READ));
@@ -475,14 +475,14 @@ VARIANTS(anon, anon, PRIVATE, 4);
 VARIANTS(anon, anon, PRIVATE, 64);
 
 /* In a process of its own: at its exit all counters must be zero. */
-TEST_F_TIMEOUT(anon, mixed, TIME_LIMIT)
+TEST_LONG(anon, mixed)
 {
 	struct scene nothing = { .fd = -1 };
 
 	EXPECT_TRUE(apart(mixed_table, &nothing));
 }
 
-TEST_F_TIMEOUT(anon, faulted, TIME_LIMIT)
+TEST_LONG(anon, faulted)
 {
 	if (!second_cpu())
 		SKIP(return, "needs two CPUs");
@@ -490,7 +490,7 @@ TEST_F_TIMEOUT(anon, faulted, TIME_LIMIT)
 	EXPECT_TRUE(discard_while_storing(self->mem));
 }
 
-TEST_F_TIMEOUT(anon, stale, TIME_LIMIT)
+TEST_LONG(anon, stale)
 {
 	if (!second_cpu())
 		SKIP(return, "needs two CPUs");

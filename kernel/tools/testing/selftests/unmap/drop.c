@@ -140,7 +140,7 @@ static bool starts(struct sleeper *s, const struct mapping *mapping, long *befor
 		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
 	} while (0)
 
-TEST_F_TIMEOUT(drop, read, TIME_LIMIT)
+TEST_LONG(drop, read)
 {
 	long long dropped = unmap_stat(DROPPED), entries = unmap_stat("drop_entries");
 
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(drop, read, TIME_LIMIT)
 	EXPECT_GONE(COPIES);
 }
 
-TEST_F_TIMEOUT(drop, written, TIME_LIMIT)
+TEST_LONG(drop, written)
 {
 	START(.writes = true);
 	EXPECT_GONE(COPIES);
@@ -177,7 +177,7 @@ static bool store_elsewhere(char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(drop, stored, TIME_LIMIT)
+TEST_LONG(drop, stored)
 {
 	char *file;
 
@@ -195,7 +195,7 @@ TEST_F_TIMEOUT(drop, stored, TIME_LIMIT)
 	EXPECT_TRUE(sleeper_wake(&self->sleeper));
 }
 
-TEST_F_TIMEOUT(drop, private, TIME_LIMIT)
+TEST_LONG(drop, private)
 {
 	START(.private = true);
 	EXPECT_GONE(COPIES);
@@ -227,7 +227,7 @@ static bool mend(char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(drop, parts, TIME_LIMIT)
+TEST_LONG(drop, parts)
 {
 	START(.prepare = cut, .wake = mend);
 	EXPECT_GONE(COPIES);
@@ -261,14 +261,14 @@ static bool nobody_else_maps(int fd)
 	return !munmap(mem, 16 * PAGE);
 }
 
-TEST_F_TIMEOUT(drop, twice, TIME_LIMIT)
+TEST_LONG(drop, twice)
 {
 	START(.prepare = map_twice, .wake = map_once);
 	EXPECT_TRUE(nobody_else_maps(self->sleeper.fd));
 	EXPECT_GONE(COPIES);
 }
 
-TEST_F_TIMEOUT(drop, busy, TIME_LIMIT)
+TEST_LONG(drop, busy)
 {
 	long long busy = unmap_stat("drop_busy"), old = unmap_stat(OLD);
 	long long dropped = unmap_stat(DROPPED);
@@ -296,7 +296,7 @@ static void reclaim_calmly(void)
 		reclaim_file(16 * PAGE);
 }
 
-TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
+TEST_LONG(drop, share)
 {
 	/* Linux 7.3 sets dirty in entries that may be written to, if the folio is dirty. */
 	const struct mapping mapping = {
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(drop, share, TIME_LIMIT)
 	EXPECT_GONE(COPIES / 2);
 }
 
-TEST_F_TIMEOUT(drop, sysv, TIME_LIMIT)
+TEST_LONG(drop, sysv)
 {
 	/* Read-only: see "share". */
 	const struct mapping mapping = { .sysv = true, .readonly = true };
@@ -334,7 +334,7 @@ TEST_F_TIMEOUT(drop, sysv, TIME_LIMIT)
 	EXPECT_GONE(COPIES);
 }
 
-TEST_F_TIMEOUT(drop, keeps_shm_locked, TIME_LIMIT)
+TEST_LONG(drop, keeps_shm_locked)
 {
 	const struct mapping mapping = { .sysv = true, .shm_locked = true };
 
@@ -345,7 +345,7 @@ TEST_F_TIMEOUT(drop, keeps_shm_locked, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
+TEST_LONG(drop, off)
 {
 	ASSERT_TRUE(write_number(UNMAP_SYSFS "enabled",
 				 UNMAP_EVICT | UNMAP_DISCARD | UNMAP_TABLES));
@@ -353,7 +353,7 @@ TEST_F_TIMEOUT(drop, off, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, keeps_reaped, TIME_LIMIT)
+TEST_LONG(drop, keeps_reaped)
 {
 	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
 
@@ -380,7 +380,7 @@ static struct mapping mapping_of(enum kind kind, unsigned long kib, bool private
 }
 
 #define KEEPS(name, how, private)							\
-	TEST_F_TIMEOUT(drop, keeps_ ## name, TIME_LIMIT)				\
+	TEST_LONG(drop, keeps_ ## name)							\
 	{										\
 		expect_kept(_metadata, &self->sleeper,					\
 			    mapping_of(variant->kind, variant->kib, private), how);	\
@@ -399,13 +399,13 @@ static bool fill_beside(char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(drop, keeps_beside_anon, TIME_LIMIT)
+TEST_LONG(drop, keeps_beside_anon)
 {
 	START(.prepare = keep_beside_anon, .wake = fill_beside);
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, keeps_tracked, TIME_LIMIT)
+TEST_LONG(drop, keeps_tracked)
 {
 	if (!soft_dirty_works())
 		SKIP(return, "needs CONFIG_MEM_SOFT_DIRTY");
@@ -413,7 +413,7 @@ TEST_F_TIMEOUT(drop, keeps_tracked, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, keeps_watched, TIME_LIMIT)
+TEST_LONG(drop, keeps_watched)
 {
 	if (variant->kind != SHMEM)
 		SKIP(return, "userfaultfd does not watch this kind of memory");
@@ -421,7 +421,7 @@ TEST_F_TIMEOUT(drop, keeps_watched, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, keeps_protected, TIME_LIMIT)
+TEST_LONG(drop, keeps_protected)
 {
 	if (variant->kind != SHMEM)
 		SKIP(return, "userfaultfd does not watch this kind of memory");
@@ -429,7 +429,7 @@ TEST_F_TIMEOUT(drop, keeps_protected, TIME_LIMIT)
 	EXPECT_STAYED;
 }
 
-TEST_F_TIMEOUT(drop, strays, TIME_LIMIT)
+TEST_LONG(drop, strays)
 {
 	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
 	long long looked = unmap_stat("drop_looked");
@@ -453,7 +453,7 @@ static void expect_race(struct __test_metadata *_metadata, struct scene scene, b
 }
 
 #define RACE(name, race, any_kind, tables)						\
-	TEST_F_TIMEOUT(drop, name, TIME_LIMIT)						\
+	TEST_LONG(drop, name)								\
 	{										\
 		struct scene scene = { .kind = variant->kind, .kib = variant->kib };	\
 											\
@@ -470,7 +470,7 @@ RACE(ends, race_ends, true, RACE_TABLES)
 RACE(oom, race_oom, true, RACE_TABLES)
 RACE(killed, race_killed, false, RACE_TABLES)
 
-TEST_F_TIMEOUT(drop, race, TIME_LIMIT)
+TEST_LONG(drop, race)
 {
 	struct scene scene = { .kind = variant->kind, .kib = variant->kib };
 	unsigned long seed = from_env("DROP_SEED", time(NULL) * 1000003L + getpid());
@@ -516,7 +516,7 @@ FIXTURE_TEARDOWN(drop_disk)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(drop_disk, full, TIME_LIMIT)
+TEST_LONG(drop_disk, full)
 {
 	long long dropped = unmap_stat(DROPPED);
 
@@ -559,7 +559,7 @@ FIXTURE_TEARDOWN(drop_throttled)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(drop_throttled, victim, TIME_LIMIT)
+TEST_LONG(drop_throttled, victim)
 {
 	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("DROP_SECONDS", 4)));
 }
@@ -641,7 +641,7 @@ FIXTURE_TEARDOWN(drop_user)
 		EXPECT_TRUE(sleeper_wake(&self->sleeper));				\
 	} while (0)
 
-TEST_F_TIMEOUT(drop_user, old, TIME_LIMIT)
+TEST_LONG(drop_user, old)
 {
 	EXPECT_TRUE(let_age(self->sleeper.fd, false));
 	EXPECT_LE(COPIES - USED, unmap_stat(OLD) - self->old);
@@ -649,7 +649,7 @@ TEST_F_TIMEOUT(drop_user, old, TIME_LIMIT)
 }
 
 /* More than reclaim looks at in one call, and nothing to drop behind the user. */
-TEST_F_TIMEOUT(drop_user, many, TIME_LIMIT)
+TEST_LONG(drop_user, many)
 {
 	EXPECT_TRUE(sleepers_start(MANY));
 	EXPECT_TRUE(let_age(self->sleeper.fd, false));
@@ -658,7 +658,7 @@ TEST_F_TIMEOUT(drop_user, many, TIME_LIMIT)
 	EXPECT_GONE(COPIES - USED);
 }
 
-TEST_F_TIMEOUT(drop_user, recent, TIME_LIMIT)
+TEST_LONG(drop_user, recent)
 {
 	const char *list = variant->kind == SHMEM ? "active_anon" : "active_file";
 
@@ -670,13 +670,13 @@ TEST_F_TIMEOUT(drop_user, recent, TIME_LIMIT)
 	EXPECT_GONE(COPIES - USED);
 }
 
-TEST_F_TIMEOUT(drop_user, used, TIME_LIMIT)
+TEST_LONG(drop_user, used)
 {
 	EXPECT_TRUE(let_age(self->sleeper.fd, false));
 	EXPECT_MOST_STAYED;
 }
 
-TEST_F_TIMEOUT(drop_user, used_aged, TIME_LIMIT)
+TEST_LONG(drop_user, used_aged)
 {
 	if (variant->kind != FILE_SHARED || !mglru_set(7) || !mglru_can_age()) {
 		EXPECT_TRUE(sleeper_wake(&self->sleeper));

@@ -196,7 +196,7 @@ FIXTURE_TEARDOWN(large)
 	end();
 }
 
-TEST_F_TIMEOUT(large, exits_large, TIME_LIMIT)
+TEST_LONG(large, exits_large)
 {
 	struct counters before, during, after;
 	double seconds;
@@ -398,7 +398,7 @@ static long charged(void)
 	return cgroup_stat("anon") / (long)PAGE;
 }
 
-TEST_F_TIMEOUT(killed, released, TIME_LIMIT)
+TEST_LONG(killed, released)
 {
 	long before = charged();
 	int pidfd;
@@ -438,7 +438,7 @@ static bool reaper_came(int log, pid_t pid)
 	return false;
 }
 
-TEST_F_TIMEOUT(killed, reaped, TIME_LIMIT)
+TEST_LONG(killed, reaped)
 {
 	long before = charged();
 	int log = kmsg_open();

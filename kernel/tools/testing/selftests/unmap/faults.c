@@ -179,7 +179,7 @@ static bool full(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(swap, full, TIME_LIMIT)
+TEST_LONG(swap, full)
 {
 	long long before;
 
@@ -225,7 +225,7 @@ static bool full_shared(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(swap, full_shared, TIME_LIMIT)
+TEST_LONG(swap, full_shared)
 {
 	ASSERT_TRUE(swap_only(SMALL_SWAP(&self->scene)));
 	EXPECT_TRUE(apart(full_shared, &self->scene));
@@ -241,7 +241,7 @@ static bool limited(struct scene *scene)
 	return goes_later(scene) && !scene_wrong(scene);
 }
 
-TEST_F_TIMEOUT(swap, limited, TIME_LIMIT)
+TEST_LONG(swap, limited)
 {
 	char text[32];
 
@@ -262,7 +262,7 @@ static bool write_error(struct scene *scene)
 	return goes_later(scene) && !scene_wrong(scene);
 }
 
-TEST_F_TIMEOUT(swap, write_error, TIME_LIMIT)
+TEST_LONG(swap, write_error)
 {
 	ASSERT_TRUE(swap_only(LARGE_SWAP));
 	ASSERT_TRUE(swap_memory_limit(MIB / 2));
@@ -281,7 +281,7 @@ static bool device_error(struct scene *scene)
 	return goes_later(scene) && !scene_wrong(scene);
 }
 
-TEST_F_TIMEOUT(swap, device_error, TIME_LIMIT)
+TEST_LONG(swap, device_error)
 {
 	if (access("/sys/kernel/debug/fail_make_request", F_OK))
 		SKIP(return, "needs CONFIG_FAIL_MAKE_REQUEST");
@@ -360,17 +360,17 @@ static bool both_sometimes(struct scene *scene)
 	return survive(scene, "failslab", "fail_page_alloc", 33);
 }
 
-TEST_F_TIMEOUT(faults, slab_fails, TIME_LIMIT)
+TEST_LONG(faults, slab_fails)
 {
 	EXPECT_TRUE(apart(slab_fails, &self->scene));
 }
 
-TEST_F_TIMEOUT(faults, pages_fail, TIME_LIMIT)
+TEST_LONG(faults, pages_fail)
 {
 	EXPECT_TRUE(apart(pages_fail, &self->scene));
 }
 
-TEST_F_TIMEOUT(faults, both_sometimes, TIME_LIMIT)
+TEST_LONG(faults, both_sometimes)
 {
 	EXPECT_TRUE(apart(both_sometimes, &self->scene));
 }
@@ -410,7 +410,7 @@ static bool nothing_needed_off(struct scene *scene)
 	return nothing_needed(scene, STOCK_UNMAP) && goes_later(scene);
 }
 
-TEST_F_TIMEOUT(faults, nothing_needed, TIME_LIMIT)
+TEST_LONG(faults, nothing_needed)
 {
 	EXPECT_TRUE(apart(variant->on ? nothing_needed_on : nothing_needed_off, &self->scene));
 }
@@ -438,7 +438,7 @@ static bool task_fails(struct scene *scene)
 	return goes_later(scene);
 }
 
-TEST_F_TIMEOUT(faults, task_fails, TIME_LIMIT)
+TEST_LONG(faults, task_fails)
 {
 	EXPECT_TRUE(apart(task_fails, &self->scene));
 }
@@ -523,7 +523,7 @@ static bool no_tables(struct scene *scene)
 	return goes_later(scene);
 }
 
-TEST_F_TIMEOUT(faults, no_tables, TIME_LIMIT)
+TEST_LONG(faults, no_tables)
 {
 	if (access("/sys/kernel/debug/fail_pte_map", F_OK))
 		SKIP(return, "needs fail_pte_map, in kernels built for tests");

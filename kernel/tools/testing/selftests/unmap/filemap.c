@@ -129,7 +129,7 @@ static void reclaim_all_of_it(enum kind kind)
 	}
 }
 
-TEST_F_TIMEOUT(filemap, pageout, TIME_LIMIT)
+TEST_LONG(filemap, pageout)
 {
 	long long runs = unmap_stat("evict_runs"), entries = unmap_stat("evict_entries");
 
@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(filemap, pageout, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
 }
 
-TEST_F_TIMEOUT(filemap, unaligned, TIME_LIMIT)
+TEST_LONG(filemap, unaligned)
 {
 	const size_t shifts[] = { 1, 5, PAGES - 1 };
 
@@ -161,7 +161,7 @@ TEST_F_TIMEOUT(filemap, unaligned, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(filemap, vma_ends_inside, TIME_LIMIT)
+TEST_LONG(filemap, vma_ends_inside)
 {
 	const size_t at = 3 * PAGE, len = 117 * PAGE;
 	const size_t behind = at + len;
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(filemap, vma_ends_inside, TIME_LIMIT)
 	EXPECT_TRUE(page_is(other - PAGE, fill_byte(behind / PAGE - 1, SEED)));
 }
 
-TEST_F_TIMEOUT(filemap, mapped_twice, TIME_LIMIT)
+TEST_LONG(filemap, mapped_twice)
 {
 	char *twin = map_aligned(LEN + PMD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
@@ -217,7 +217,7 @@ static int share_file(int fd, enum kind kind, size_t shift, int ready, int go)
 	return count_wrong(mem, LEN, SEED) ? 4 : 0;
 }
 
-TEST_F_TIMEOUT(filemap, many_processes, TIME_LIMIT)
+TEST_LONG(filemap, many_processes)
 {
 	const size_t shifts[] = { 0, 1, 33 };
 	int ready[2], go[2], status;
@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(filemap, many_processes, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(filemap, cowed, TIME_LIMIT)
+TEST_LONG(filemap, cowed)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE, self->fd);
 
@@ -262,7 +262,7 @@ TEST_F_TIMEOUT(filemap, cowed, TIME_LIMIT)
 		ASSERT_TRUE(page_is(mem + i * PAGE, fill_byte(i, i % 3 == 1 ? SEED + 1 : SEED)));
 }
 
-TEST_F_TIMEOUT(filemap, dirty, TIME_LIMIT)
+TEST_LONG(filemap, dirty)
 {
 	if (variant->kind == FILE_PRIVATE)
 		SKIP(return, "private changes do not reach the file");
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(filemap, dirty, TIME_LIMIT)
 				    fill_byte(i, i % 2 ? SEED : SEED + 1)));
 }
 
-TEST_F_TIMEOUT(filemap, mlocked, TIME_LIMIT)
+TEST_LONG(filemap, mlocked)
 {
 	ASSERT_EQ(0, mlock(self->mem, LEN));
 	EXPECT_EQ(-1, madvise(self->mem, LEN, MADV_PAGEOUT));
@@ -311,14 +311,14 @@ static void check_uffd(struct __test_metadata *_metadata, char *mem, int every)
 	close(uffd);
 }
 
-TEST_F_TIMEOUT(filemap, uffd_wp, TIME_LIMIT)
+TEST_LONG(filemap, uffd_wp)
 {
 	if (variant->kind != SHMEM)
 		SKIP(return, "files on XFS have no userfaultfd write protection");
 	check_uffd(_metadata, self->mem, 2);
 }
 
-TEST_F_TIMEOUT(filemap, uffd_wp_whole, TIME_LIMIT)
+TEST_LONG(filemap, uffd_wp_whole)
 {
 	if (variant->kind != SHMEM)
 		SKIP(return, "files on XFS have no userfaultfd write protection");
@@ -326,7 +326,7 @@ TEST_F_TIMEOUT(filemap, uffd_wp_whole, TIME_LIMIT)
 }
 
 /* There are no markers of this protection. */
-TEST_F_TIMEOUT(filemap, uffd_rwp, TIME_LIMIT)
+TEST_LONG(filemap, uffd_rwp)
 {
 	int uffd = rwp_open(self->mem, LEN);
 

@@ -278,7 +278,7 @@ FIXTURE_TEARDOWN(freeing)
 	end();
 }
 
-TEST_F_TIMEOUT(freeing, unmapped, TIME_LIMIT)
+TEST_LONG(freeing, unmapped)
 {
 	if (variant->kind == SHMEM || variant->kind == FILE_SHARED)
 		ASSERT_EQ(0, ftruncate(self->fd, 0));
@@ -292,7 +292,7 @@ static bool is_private(enum kind kind)
 	return kind == ANON || kind == LAZYFREE;
 }
 
-TEST_F_TIMEOUT(freeing, dontneed, TIME_LIMIT)
+TEST_LONG(freeing, dontneed)
 {
 	if (!is_private(variant->kind))
 		SKIP(return, "MADV_DONTNEED frees private memory only");
@@ -304,7 +304,7 @@ TEST_F_TIMEOUT(freeing, dontneed, TIME_LIMIT)
 	munmap(self->mem, LEN);
 }
 
-TEST_F_TIMEOUT(freeing, exits, TIME_LIMIT)
+TEST_LONG(freeing, exits)
 {
 	int status;
 	pid_t pid;
@@ -320,7 +320,7 @@ TEST_F_TIMEOUT(freeing, exits, TIME_LIMIT)
 	expect_as_before(_metadata, &self->before, variant->kind);
 }
 
-TEST_F_TIMEOUT(freeing, referenced, TIME_LIMIT)
+TEST_LONG(freeing, referenced)
 {
 	long held = 0, step = 7 * variant->kib * KIB / PAGE;
 	struct pin pin;
@@ -350,7 +350,7 @@ static bool read_as_other(const char *mem)
 }
 
 /* Make one page in three cold, all others hot; then free them together. */
-TEST_F_TIMEOUT(freeing, ages, TIME_LIMIT)
+TEST_LONG(freeing, ages)
 {
 	struct sizes now;
 
@@ -373,7 +373,7 @@ TEST_F_TIMEOUT(freeing, ages, TIME_LIMIT)
 	expect_as_before(_metadata, &self->before, variant->kind);
 }
 
-TEST_F_TIMEOUT(freeing, groups, TIME_LIMIT)
+TEST_LONG(freeing, groups)
 {
 	char other[64], path[96];
 	int status, fd;

@@ -361,31 +361,31 @@ FIXTURE_TEARDOWN(half_done)
 	end();
 }
 
-TEST_F_TIMEOUT(half_done, punched, TIME_LIMIT)
+TEST_LONG(half_done, punched)
 {
 	EXPECT_TRUE(apart(halve_punched, &self->scene));
 }
 
-TEST_F_TIMEOUT(half_done, truncated, TIME_LIMIT)
+TEST_LONG(half_done, truncated)
 {
 	EXPECT_TRUE(apart(halve_truncated, &self->scene));
 }
 
-TEST_F_TIMEOUT(half_done, direct, TIME_LIMIT)
+TEST_LONG(half_done, direct)
 {
 	if (variant->kind != FILE_SHARED)
 		SKIP(return, "memory has no direct writes");
 	EXPECT_TRUE(apart(halve_direct, &self->scene));
 }
 
-TEST_F_TIMEOUT(half_done, stored, TIME_LIMIT)
+TEST_LONG(half_done, stored)
 {
 	if (variant->kind != FILE_SHARED)
 		SKIP(return, "memory is not written back");
 	EXPECT_TRUE(apart(halve_stored, &self->scene));
 }
 
-TEST_F_TIMEOUT(half_done, poisoned, TIME_LIMIT)
+TEST_LONG(half_done, poisoned)
 {
 	if (variant->kind == FILE_SHARED)
 		SKIP(return, "what was written to a file is lost with the page");

@@ -131,7 +131,7 @@ static bool touched(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(hugetlb, touched, TIME_LIMIT)
+TEST_LONG(hugetlb, touched)
 {
 	EXPECT_TRUE(apart(touched, &self->scene));
 }
@@ -153,7 +153,7 @@ static bool untouched(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(hugetlb, untouched, TIME_LIMIT)
+TEST_LONG(hugetlb, untouched)
 {
 	EXPECT_TRUE(apart(untouched, &self->scene));
 }
@@ -227,7 +227,7 @@ static bool filled(struct scene *scene)
 	return race(fill_huge);
 }
 
-TEST_F_TIMEOUT(hugetlb, filled, TIME_LIMIT)
+TEST_LONG(hugetlb, filled)
 {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
@@ -248,7 +248,7 @@ static bool protected(struct scene *scene)
 	return race(protect_huge);
 }
 
-TEST_F_TIMEOUT(hugetlb, protected, TIME_LIMIT)
+TEST_LONG(hugetlb, protected)
 {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");

@@ -101,7 +101,7 @@ FIXTURE_TEARDOWN(kept)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(kept, busy_reclaimed, TIME_LIMIT)
+TEST_LONG(kept, busy_reclaimed)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(kept, busy_reclaimed, TIME_LIMIT)
 	EXPECT_LE(NR_TABLES - SLACK, unmap_stat("tables_freed") - self->freed);
 }
 
-TEST_F_TIMEOUT(kept, busy_punched, TIME_LIMIT)
+TEST_LONG(kept, busy_punched)
 {
 	struct crowd crowd = { .fd = memfd_create("kept", MFD_CLOEXEC) };
 	struct child child;
@@ -181,7 +181,7 @@ static void move_job(struct child *child, void *arg)
 	child_done(child);
 }
 
-TEST_F_TIMEOUT(kept, busy_moved, TIME_LIMIT)
+TEST_LONG(kept, busy_moved)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -234,7 +234,7 @@ static bool whole_tables_go_at_once(void)
 	return kernel_before(7) || (!uname(&name) && !strcmp(name.machine, "x86_64"));
 }
 
-TEST_F_TIMEOUT(kept, busy_whole, TIME_LIMIT)
+TEST_LONG(kept, busy_whole)
 {
 	struct crowd crowd = { .fd = -1 };
 	struct child child;
@@ -278,7 +278,7 @@ FIXTURE_TEARDOWN(vma_lock)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(vma_lock, alone, TIME_LIMIT)
+TEST_LONG(vma_lock, alone)
 {
 	EXPECT_TRUE(apart(alone_job, &self->alone.scene));
 }
@@ -296,7 +296,7 @@ static void empty_job(struct child *child, void *arg)
 	pause();
 }
 
-TEST_F_TIMEOUT(kept, flipped, TIME_LIMIT)
+TEST_LONG(kept, flipped)
 {
 	struct child child;
 	long long full;
@@ -326,7 +326,7 @@ static void never_pause_job(struct child *child, void *arg)
 	}
 }
 
-TEST_F_TIMEOUT(kept, never_paused, TIME_LIMIT)
+TEST_LONG(kept, never_paused)
 {
 	struct child child;
 	long long full;
@@ -377,7 +377,7 @@ FIXTURE_TEARDOWN(groups)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(groups, moved, TIME_LIMIT)
+TEST_LONG(groups, moved)
 {
 	group_write("/old", "memory.reclaim", "1M");
 	EXPECT_GE(self->full - NR_TABLES + SLACK, tables_of(self->child.pid));
@@ -390,14 +390,14 @@ static bool reclaim_parent_until(pid_t pid, long long tables)
 	return true;
 }
 
-TEST_F_TIMEOUT(groups, orphaned, TIME_LIMIT)
+TEST_LONG(groups, orphaned)
 {
 	ASSERT_TRUE(group_remove("/old"));
 	EXPECT_TRUE(reclaim_parent_until(self->child.pid, self->full - NR_TABLES + SLACK));
 }
 
 /* The id of a group is free a little after it was removed. */
-TEST_F_TIMEOUT(groups, reborn, TIME_LIMIT)
+TEST_LONG(groups, reborn)
 {
 	struct child child;
 	long long full;
@@ -460,7 +460,7 @@ static bool run_in_group(struct __test_metadata *_metadata, long long freed,
 	return well;
 }
 
-TEST_F_TIMEOUT(kept, tight, TIME_LIMIT)
+TEST_LONG(kept, tight)
 {
 	ASSERT_TRUE(group_make(""));
 	ASSERT_TRUE(group_write("", "memory.max", "8M"));
@@ -496,12 +496,12 @@ static void run_tiny(struct __test_metadata *_metadata, long long freed, const c
 }
 
 /* Nothing of the group can be reclaimed but tables that became empty a moment ago. */
-TEST_F_TIMEOUT(kept, tiny, TIME_LIMIT)
+TEST_LONG(kept, tiny)
 {
 	run_tiny(_metadata, self->freed, "eager");
 }
 
-TEST_F_TIMEOUT(kept, tiny_pressure, TIME_LIMIT)
+TEST_LONG(kept, tiny_pressure)
 {
 	run_tiny(_metadata, self->freed, "pressure");
 }
@@ -524,7 +524,7 @@ static void want_room_job(struct child *child, void *arg)
 	child_done(child);
 }
 
-TEST_F_TIMEOUT(kept, tight_kept, TIME_LIMIT)
+TEST_LONG(kept, tight_kept)
 {
 	if (!write_text(POLICY, "pressure"))
 		SKIP(return, "no policy pressure");
@@ -624,7 +624,7 @@ FIXTURE_TEARDOWN(crowds)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(crowds, many, TIME_LIMIT)
+TEST_LONG(crowds, many)
 {
 	double alone, beside, drop;
 
@@ -682,7 +682,7 @@ FIXTURE_TEARDOWN(throttled)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(throttled, throttled, TIME_LIMIT)
+TEST_LONG(throttled, throttled)
 {
 	EXPECT_TRUE(latency_stays_low(&self->throttled, from_env("KEPT_SECONDS", 8)));
 }

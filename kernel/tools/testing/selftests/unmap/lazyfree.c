@@ -85,7 +85,7 @@ static long count_there(const void *mem, size_t len)
 	return count_pages(mem, len, PM_PRESENT | PM_SWAP);
 }
 
-TEST_F_TIMEOUT(lazyfree, clean, TIME_LIMIT)
+TEST_LONG(lazyfree, clean)
 {
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
 	EXPECT_EQ(0, count_there(self->mem, LEN));
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(lazyfree, clean, TIME_LIMIT)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F_TIMEOUT(lazyfree, flushed, TIME_LIMIT)
+TEST_LONG(lazyfree, flushed)
 {
 	/* Read the first and last pages of a folio, so that the TLB holds their translations. */
 	const size_t at[] = { 0, PAGE, self->folio - PAGE };
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(lazyfree, flushed, TIME_LIMIT)
 		EXPECT_EQ(0, READ_ONCE(self->mem[at[i]]));
 }
 
-TEST_F_TIMEOUT(lazyfree, rewritten, TIME_LIMIT)
+TEST_LONG(lazyfree, rewritten)
 {
 	fill(self->mem, LEN, 2);
 	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
@@ -133,7 +133,7 @@ static long count_lost(const char *mem, size_t len, size_t every)
 	return lost;
 }
 
-TEST_F_TIMEOUT(lazyfree, partly_rewritten, TIME_LIMIT)
+TEST_LONG(lazyfree, partly_rewritten)
 {
 	for (long i = 0; i < PAGES; i += 5)
 		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);
@@ -202,7 +202,7 @@ static bool race_writers(char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(lazyfree, raced, TIME_LIMIT)
+TEST_LONG(lazyfree, raced)
 {
 	EXPECT_TRUE(race_writers(self->mem));
 }
@@ -229,7 +229,7 @@ static void check_gone(struct __test_metadata *_metadata, char *moved, size_t fo
 	EXPECT_EQ(0, count_wrong(moved + folio, NEAR, 8));
 }
 
-TEST_F_TIMEOUT(lazyfree, straddles_tables, TIME_LIMIT)
+TEST_LONG(lazyfree, straddles_tables)
 {
 	const long pages = self->folio / PAGE;
 	const long before[] = { 1, pages - 1, pages / 2 };
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(lazyfree, straddles_tables, TIME_LIMIT)
 		EXPECT_LE(2 * nr, unmap_stat("evict_runs") - runs);
 }
 
-TEST_F_TIMEOUT(lazyfree, vma_ends_inside, TIME_LIMIT)
+TEST_LONG(lazyfree, vma_ends_inside)
 {
 	const size_t kept = self->folio / 2;
 	char *next = self->mem + kept;
@@ -271,7 +271,7 @@ TEST_F_TIMEOUT(lazyfree, vma_ends_inside, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(next, NEAR, 3));
 }
 
-TEST_F_TIMEOUT(lazyfree, two_vmas, TIME_LIMIT)
+TEST_LONG(lazyfree, two_vmas)
 {
 	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
@@ -286,7 +286,7 @@ TEST_F_TIMEOUT(lazyfree, two_vmas, TIME_LIMIT)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F_TIMEOUT(lazyfree, holes, TIME_LIMIT)
+TEST_LONG(lazyfree, holes)
 {
 	long long rss;
 
@@ -300,7 +300,7 @@ TEST_F_TIMEOUT(lazyfree, holes, TIME_LIMIT)
 	EXPECT_EQ(0, count_not_zero(self->mem, LEN));
 }
 
-TEST_F_TIMEOUT(lazyfree, device_exclusive, TIME_LIMIT)
+TEST_LONG(lazyfree, device_exclusive)
 {
 	char *mirror = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	struct hmm_dmirror_cmd cmd = {
@@ -334,7 +334,7 @@ TEST_F_TIMEOUT(lazyfree, device_exclusive, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(lazyfree, shared_with_child, TIME_LIMIT)
+TEST_LONG(lazyfree, shared_with_child)
 {
 	int pipes[2], status;
 	char token;
@@ -361,7 +361,7 @@ TEST_F_TIMEOUT(lazyfree, shared_with_child, TIME_LIMIT)
  * A page that was read from zram has no dirty bit, in its entry or its folio, although no
  * other copy exists.  fork() shares such pages; then only the child frees them.
  */
-TEST_F_TIMEOUT(lazyfree, fork_then_free, TIME_LIMIT)
+TEST_LONG(lazyfree, fork_then_free)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	long lost;
@@ -383,7 +383,7 @@ TEST_F_TIMEOUT(lazyfree, fork_then_free, TIME_LIMIT)
 		SKIP(return, "known bug of stock 6.12: the parent lost what its child freed");
 }
 
-TEST_F_TIMEOUT(lazyfree, mlocked, TIME_LIMIT)
+TEST_LONG(lazyfree, mlocked)
 {
 	ASSERT_EQ(0, mlock(self->mem, LEN));
 	EXPECT_EQ(-1, madvise(self->mem, LEN, MADV_PAGEOUT));
@@ -392,7 +392,7 @@ TEST_F_TIMEOUT(lazyfree, mlocked, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
-TEST_F_TIMEOUT(lazyfree, droppable, TIME_LIMIT)
+TEST_LONG(lazyfree, droppable)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_DROPPABLE | MAP_ANONYMOUS, -1);
 
@@ -438,7 +438,7 @@ FIXTURE_TEARDOWN(lazyfree_pmd)
 	end();
 }
 
-TEST_F_TIMEOUT(lazyfree_pmd, pmd_mapped, TIME_LIMIT)
+TEST_LONG(lazyfree_pmd, pmd_mapped)
 {
 	long long freed = vmstat("pglazyfreed");
 
@@ -448,7 +448,7 @@ TEST_F_TIMEOUT(lazyfree_pmd, pmd_mapped, TIME_LIMIT)
 	EXPECT_EQ(0, count_not_zero(self->mem, 2 * PMD));
 }
 
-TEST_F_TIMEOUT(lazyfree_pmd, rewritten, TIME_LIMIT)
+TEST_LONG(lazyfree_pmd, rewritten)
 {
 	for (size_t i = 3; i < PMD / PAGE; i += 100)
 		memset(self->mem + i * PAGE, fill_byte(i, 2), PAGE);

@@ -222,7 +222,7 @@ static struct touched touch_all(struct place *p)
 	return t;
 }
 
-TEST_F_TIMEOUT(neighbours, first_touch, TIME_LIMIT)
+TEST_LONG(neighbours, first_touch)
 {
 	struct touched t;
 
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(neighbours, first_touch, TIME_LIMIT)
 /*
  * One more fault means that the table was filled, emptied and freed within a few instructions.
  */
-TEST_F_TIMEOUT(neighbours, first_touch_refilled, TIME_LIMIT)
+TEST_LONG(neighbours, first_touch_refilled)
 {
 	struct refiller refiller;
 	struct touched t;
@@ -298,7 +298,7 @@ static bool allocates_unlocked(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(neighbours, unlocked, TIME_LIMIT)
+TEST_LONG(neighbours, unlocked)
 {
 	struct scene scene = { .fd = -1 };
 
@@ -397,7 +397,7 @@ static bool rolled_back(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(neighbours, rolled_back, TIME_LIMIT)
+TEST_LONG(neighbours, rolled_back)
 {
 	struct scene scene = { .fd = -1 };
 
@@ -434,7 +434,7 @@ static struct flushes flushes_of(char *mem, bool come)
 	return (struct flushes){ .all = after.all - before.all, .one = after.one - before.one };
 }
 
-TEST_F_TIMEOUT(neighbours, one_page, TIME_LIMIT)
+TEST_LONG(neighbours, one_page)
 {
 	struct flushes ours, others;
 	char *mem;

@@ -237,7 +237,7 @@ static bool then_reclaim(struct scene *scene)
 	return hurt(scene, poison_page, false);
 }
 
-TEST_F_TIMEOUT(poison, then_reclaim, TIME_LIMIT)
+TEST_LONG(poison, then_reclaim)
 {
 	EXPECT_TRUE(apart(then_reclaim, &self->scene));
 }
@@ -247,7 +247,7 @@ static bool reclaimed(struct scene *scene)
 	return hurt(scene, poison_page, true);
 }
 
-TEST_F_TIMEOUT(poison, reclaimed, TIME_LIMIT)
+TEST_LONG(poison, reclaimed)
 {
 	if (variant->kind == LAZYFREE)
 		SKIP(return, "reclaimed lazyfree pages do not come back");
@@ -259,7 +259,7 @@ static bool by_frame(struct scene *scene)
 	return hurt(scene, poison_frame, false);
 }
 
-TEST_F_TIMEOUT(poison, by_frame, TIME_LIMIT)
+TEST_LONG(poison, by_frame)
 {
 	EXPECT_TRUE(apart(by_frame, &self->scene));
 }
@@ -290,7 +290,7 @@ static bool soft_offline(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(poison, soft_offline, TIME_LIMIT)
+TEST_LONG(poison, soft_offline)
 {
 	EXPECT_TRUE(apart(soft_offline, &self->scene));
 }

@@ -175,7 +175,7 @@ static bool work(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(pressure, memory_max, TIME_LIMIT)
+TEST_LONG(pressure, memory_max)
 {
 	int pids[WORKERS], status;
 
@@ -239,7 +239,7 @@ static bool survive(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(pressure, oom_kill, TIME_LIMIT)
+TEST_LONG(pressure, oom_kill)
 {
 	ASSERT_TRUE(cgroup_write("memory.max", "16777216"));
 	ASSERT_TRUE(cgroup_write("memory.swap.max", "2097152"));
@@ -323,7 +323,7 @@ static int start_ready(struct __test_metadata *_metadata, struct scene *scene,
 	return pid;
 }
 
-TEST_F_TIMEOUT(pressure, killed, TIME_LIMIT)
+TEST_LONG(pressure, killed)
 {
 	int reclaimers[2] = { start_reclaimer(), start_reclaimer() };
 	unsigned long random = variant->kib;
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(pressure, killed, TIME_LIMIT)
 	stop(reclaimers[1]);
 }
 
-TEST_F_TIMEOUT(pressure, exits, TIME_LIMIT)
+TEST_LONG(pressure, exits)
 {
 	int reclaimers[2] = { start_reclaimer(), start_reclaimer() };
 	int status, pid;

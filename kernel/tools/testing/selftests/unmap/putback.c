@@ -143,12 +143,12 @@ static void check_extra_reference(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, count_wrong(self->mem, self->folio, 1));
 }
 
-TEST_F_TIMEOUT(putback, extra_reference, TIME_LIMIT)
+TEST_LONG(putback, extra_reference)
 {
 	check_extra_reference(_metadata, self, variant->on, 3);
 }
 
-TEST_F_TIMEOUT(putback, all_referenced, TIME_LIMIT)
+TEST_LONG(putback, all_referenced)
 {
 	check_extra_reference(_metadata, self, variant->on, 1);
 }
@@ -161,7 +161,7 @@ static void make_soft_dirty(char *mem, int every)
 		memset(mem + i * PAGE, fill_byte(i, 1), PAGE);
 }
 
-TEST_F_TIMEOUT(putback, soft_dirty, TIME_LIMIT)
+TEST_LONG(putback, soft_dirty)
 {
 	if (!soft_dirty_works())
 		SKIP(return, "no soft-dirty tracking (CONFIG_MEM_SOFT_DIRTY)");
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(putback, soft_dirty, TIME_LIMIT)
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_SOFT_DIRTY));
 }
 
-TEST_F_TIMEOUT(putback, soft_dirty_redirty, TIME_LIMIT)
+TEST_LONG(putback, soft_dirty_redirty)
 {
 	if (!soft_dirty_works())
 		SKIP(return, "no soft-dirty tracking (CONFIG_MEM_SOFT_DIRTY)");
@@ -198,7 +198,7 @@ static long count_wrong_faults(char *mem, const bool *armed)
 	return wrong;
 }
 
-TEST_F_TIMEOUT(putback, uffd_wp, TIME_LIMIT)
+TEST_LONG(putback, uffd_wp)
 {
 	bool armed[LEN / PAGE] = { false };
 	int uffd = uffd_open(self->mem, LEN);
@@ -249,12 +249,12 @@ static void check_rwp(struct __test_metadata *_metadata, struct _test_data_putba
 	close(uffd);
 }
 
-TEST_F_TIMEOUT(putback, uffd_rwp, TIME_LIMIT)
+TEST_LONG(putback, uffd_rwp)
 {
 	check_rwp(_metadata, self, variant->on, PROT_READ | PROT_WRITE);
 }
 
-TEST_F_TIMEOUT(putback, uffd_rwp_none, TIME_LIMIT)
+TEST_LONG(putback, uffd_rwp_none)
 {
 	check_rwp(_metadata, self, variant->on, PROT_NONE);
 }
@@ -329,28 +329,28 @@ static void check_no_upgrade(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, count_wrong(self->mem, len, 5));
 }
 
-TEST_F_TIMEOUT(putback, no_write_upgrade, TIME_LIMIT)
+TEST_LONG(putback, no_write_upgrade)
 {
 	if (self->folio == PAGE)
 		SKIP(return, "a single page is either shared or not");
 	check_no_upgrade(_metadata, self, variant->on, FIRST_HALF);
 }
 
-TEST_F_TIMEOUT(putback, no_write_upgrade_second_half, TIME_LIMIT)
+TEST_LONG(putback, no_write_upgrade_second_half)
 {
 	if (self->folio == PAGE)
 		SKIP(return, "a single page is either shared or not");
 	check_no_upgrade(_metadata, self, variant->on, SECOND_HALF);
 }
 
-TEST_F_TIMEOUT(putback, no_write_upgrade_alternate, TIME_LIMIT)
+TEST_LONG(putback, no_write_upgrade_alternate)
 {
 	if (self->folio == PAGE)
 		SKIP(return, "a single page is either shared or not");
 	check_no_upgrade(_metadata, self, variant->on, ALTERNATE);
 }
 
-TEST_F_TIMEOUT(putback, droppable, TIME_LIMIT)
+TEST_LONG(putback, droppable)
 {
 	char *mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_DROPPABLE | MAP_ANONYMOUS, -1);
 

@@ -171,7 +171,7 @@ static bool hotplug(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(races, hotplug, TIME_LIMIT)
+TEST_LONG(races, hotplug)
 {
 	EXPECT_TRUE(apart(hotplug, &self->scene));
 }

@@ -566,7 +566,7 @@ static void run_reader(struct __test_metadata *_metadata, struct reader *r,
 }
 
 #define READS(name, make, ready, read, whole)				\
-	TEST_F_TIMEOUT(readers, name, TIME_LIMIT)			\
+	TEST_LONG(readers, name)					\
 	{								\
 		static const struct reading what = {			\
 			make, ready, read, whole, false, false		\
@@ -588,7 +588,7 @@ READS(retract, make_whole, ready_small, collapse, true)
 READS(move, make_target, ready_half, move, false)
 READS(collect, make_anon, ready_large, collect, true)
 
-TEST_F_TIMEOUT(readers, collapse_anon, TIME_LIMIT)
+TEST_LONG(readers, collapse_anon)
 {
 	const struct reading what = {
 		make_anon, ready_anon, collapse_anon, false, false, kernel_before(7)
@@ -597,7 +597,7 @@ TEST_F_TIMEOUT(readers, collapse_anon, TIME_LIMIT)
 	run_reader(_metadata, &self->reader, &what);
 }
 
-TEST_F_TIMEOUT(readers, aging, TIME_LIMIT)
+TEST_LONG(readers, aging)
 {
 	static const struct reading what = { make_anon, ready_half, age, false, true, true };
 
@@ -653,13 +653,13 @@ static bool unlocked_job(struct scene *scene)
 	return table_stays(r);
 }
 
-TEST_F_TIMEOUT(readers, unlocked, TIME_LIMIT)
+TEST_LONG(readers, unlocked)
 {
 	self->reader.what = &with_pages;
 	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));
 }
 
-TEST_F_TIMEOUT(readers, unlocked_pfns, TIME_LIMIT)
+TEST_LONG(readers, unlocked_pfns)
 {
 	self->reader.what = &with_pfns;
 	EXPECT_TRUE(apart(unlocked_job, &self->reader.scene));

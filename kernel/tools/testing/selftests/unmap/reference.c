@@ -469,7 +469,7 @@ TEST_F_TIMEOUT(reference, aged, SLOW)
 		}
 }
 
-TEST_F_TIMEOUT(reference, runs, TIME_LIMIT)
+TEST_LONG(reference, runs)
 {
 	long long runs = unmap_stat("aged_runs"), entries = unmap_stat("aged_entries");
 
@@ -494,7 +494,7 @@ TEST_F_TIMEOUT(reference, runs, TIME_LIMIT)
 	unmake(self);
 }
 
-TEST_F_TIMEOUT(reference, sequential, TIME_LIMIT)
+TEST_LONG(reference, sequential)
 {
 	if (lacks(PAGE_CACHE))
 		SKIP(return, "no XFS at /mnt");
@@ -592,7 +592,7 @@ TEST_F_TIMEOUT(reference, idle, SLOW)
 		}
 }
 
-TEST_F_TIMEOUT(reference, noted, TIME_LIMIT)
+TEST_LONG(reference, noted)
 {
 	const long half = LEN / self->folio / 2;
 

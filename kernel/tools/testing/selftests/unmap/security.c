@@ -77,7 +77,7 @@ static bool exists(const char *path)
 	return open_error(path, O_RDONLY) != ENOENT;
 }
 
-TEST_F_TIMEOUT(security, no_writing, TIME_LIMIT)
+TEST_LONG(security, no_writing)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (!exists(files[i].path))
@@ -89,14 +89,14 @@ TEST_F_TIMEOUT(security, no_writing, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(security, no_counters, TIME_LIMIT)
+TEST_LONG(security, no_counters)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (!files[i].readable && exists(files[i].path))
 			EXPECT_EQ(EACCES, open_error(files[i].path, O_RDONLY));
 }
 
-TEST_F_TIMEOUT(security, settings, TIME_LIMIT)
+TEST_LONG(security, settings)
 {
 	long long mask = read_field(UNMAP_SYSFS "enabled", "");
 	long long max = read_field(UNMAP_SYSFS "max_run", "");
@@ -133,7 +133,7 @@ static void only_known(struct __test_metadata *_metadata, const char *path)
 		closedir(dir);
 }
 
-TEST_F_TIMEOUT(security, no_file_else, TIME_LIMIT)
+TEST_LONG(security, no_file_else)
 {
 	only_known(_metadata, UNMAP_SYSFS);
 	only_known(_metadata, PARAMETERS);
@@ -196,7 +196,7 @@ FIXTURE_TEARDOWN(kept)
 {
 }
 
-TEST_F_TIMEOUT(kept, nothing_kept, 600)
+TEST_LONG(kept, nothing_kept)
 {
 	static const char * const names[] = {
 		"AnonPages:", "Mapped:", "PageTables:", "SUnreclaim:", "Shmem:"
@@ -251,7 +251,7 @@ static long long time_one_folio(struct __test_metadata *_metadata)
 	return (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
 }
 
-TEST_F_TIMEOUT(kept, bounded, 600)
+TEST_LONG(kept, bounded)
 {
 	const char *missing = begin(RANGE / KIB, true);
 	long long on, off, runs;

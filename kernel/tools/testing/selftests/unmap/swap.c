@@ -103,7 +103,7 @@ static long page_out(char *mem, size_t len)
 	return count_pages(mem, len, PM_SWAP);
 }
 
-TEST_F_TIMEOUT(swap, content, TIME_LIMIT)
+TEST_LONG(swap, content)
 {
 	for (unsigned char round = 1; round < 4; round++) {
 		ASSERT_EQ(PAGES, page_out(self->mem, LEN));
@@ -121,7 +121,7 @@ static long long nr_split(unsigned long kib)
 	return kib * KIB > PAGE ? folio_stat(kib, "swpout_fallback") : 0;
 }
 
-TEST_F_TIMEOUT(swap, runs, TIME_LIMIT)
+TEST_LONG(swap, runs)
 {
 	long long split = nr_split(variant->kib);
 
@@ -147,7 +147,7 @@ static void check_marks(struct __test_metadata *_metadata, char *mem, bool soft_
 	}
 }
 
-TEST_F_TIMEOUT(swap, marks, TIME_LIMIT)
+TEST_LONG(swap, marks)
 {
 	int uffd = uffd_open(self->mem, LEN);
 	bool soft_dirty = soft_dirty_works();
@@ -203,12 +203,12 @@ static void check_rwp(struct __test_metadata *_metadata, struct _test_data_swap 
 	close(uffd);
 }
 
-TEST_F_TIMEOUT(swap, uffd_rwp, TIME_LIMIT)
+TEST_LONG(swap, uffd_rwp)
 {
 	check_rwp(_metadata, self, variant->on, PROT_READ | PROT_WRITE);
 }
 
-TEST_F_TIMEOUT(swap, uffd_rwp_none, TIME_LIMIT)
+TEST_LONG(swap, uffd_rwp_none)
 {
 	check_rwp(_metadata, self, variant->on, PROT_NONE);
 }
@@ -245,7 +245,7 @@ static bool set_tags(char *mem)
 	return !count_wrong_tags(mem);
 }
 
-TEST_F_TIMEOUT(swap, tags, TIME_LIMIT)
+TEST_LONG(swap, tags)
 {
 	if (!mte_works())
 		SKIP(return, "needs memory tags (arm64 with CONFIG_ARM64_MTE)");
@@ -309,7 +309,7 @@ static void let_go(struct __test_metadata *_metadata, int *pipes, int nr)
 	close(pipes[0]);
 }
 
-TEST_F_TIMEOUT(swap, exclusive, TIME_LIMIT)
+TEST_LONG(swap, exclusive)
 {
 	int pipes[2];
 
@@ -393,7 +393,7 @@ static bool evict_stamped(const struct stamper *stamper, bool on)
 	return true;
 }
 
-TEST_F_TIMEOUT(swap, stamped, TIME_LIMIT)
+TEST_LONG(swap, stamped)
 {
 	struct stamper stamper = { .mem = self->mem };
 	pthread_t thread;
@@ -449,7 +449,7 @@ static bool change_evicted(char *mem, bool on)
 	return true;
 }
 
-TEST_F_TIMEOUT(swap, raced, TIME_LIMIT)
+TEST_LONG(swap, raced)
 {
 	pthread_t thread;
 
@@ -460,7 +460,7 @@ TEST_F_TIMEOUT(swap, raced, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, 1));
 }
 
-TEST_F_TIMEOUT(swap, straddles_tables, TIME_LIMIT)
+TEST_LONG(swap, straddles_tables)
 {
 	char *arena = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -479,7 +479,7 @@ TEST_F_TIMEOUT(swap, straddles_tables, TIME_LIMIT)
 	EXPECT_EQ(0, count_wrong(to + len, NEAR, 8));
 }
 
-TEST_F_TIMEOUT(swap, holes, TIME_LIMIT)
+TEST_LONG(swap, holes)
 {
 	long there;
 
@@ -495,7 +495,7 @@ TEST_F_TIMEOUT(swap, holes, TIME_LIMIT)
 		ASSERT_TRUE(page_is(self->mem + i * PAGE, i % 7 == 2 ? 0 : fill_byte(i, 1)));
 }
 
-TEST_F_TIMEOUT(swap, two_vmas, TIME_LIMIT)
+TEST_LONG(swap, two_vmas)
 {
 	/* Cut each folio after its first page, in its middle, or before its last page. */
 	for (size_t i = 0; i < LEN / self->folio; i++) {
@@ -528,7 +528,7 @@ static bool merge_all(char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(swap, merged, TIME_LIMIT)
+TEST_LONG(swap, merged)
 {
 	bool merged;
 

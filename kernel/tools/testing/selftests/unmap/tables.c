@@ -140,7 +140,7 @@ FIXTURE_TEARDOWN(tables)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(tables, whole, TIME_LIMIT)
+TEST_LONG(tables, whole)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(tables, whole, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, pieces, TIME_LIMIT)
+TEST_LONG(tables, pieces)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += CHUNK)
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(tables, pieces, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, singly, TIME_LIMIT)
+TEST_LONG(tables, singly)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	for (size_t at = 0; at < LEN; at += PMD)
@@ -179,7 +179,7 @@ static void shuffle(short *order, long nr, unsigned int seed)
 	}
 }
 
-TEST_F_TIMEOUT(tables, pages, TIME_LIMIT)
+TEST_LONG(tables, pages)
 {
 	unsigned int seed = time(NULL);
 	short order[PAGES];
@@ -199,7 +199,7 @@ TEST_F_TIMEOUT(tables, pages, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, unaligned, TIME_LIMIT)
+TEST_LONG(tables, unaligned)
 {
 	const size_t edge = 3 * PAGE;
 
@@ -227,7 +227,7 @@ static bool take_halves(struct tables *t, int half, int *fd)
 	return true;
 }
 
-TEST_F_TIMEOUT(tables, two_vmas, TIME_LIMIT)
+TEST_LONG(tables, two_vmas)
 {
 	int fd = shmem_file(LEN);
 
@@ -247,7 +247,7 @@ TEST_F_TIMEOUT(tables, two_vmas, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(tables, munmapped, TIME_LIMIT)
+TEST_LONG(tables, munmapped)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	/* The last page of each table is not unmapped: its VMA stays, and it has no entry. */
@@ -264,7 +264,7 @@ TEST_F_TIMEOUT(tables, munmapped, TIME_LIMIT)
 		EXPECT_TRUE(page_is(self->t.mem + at, 0));
 }
 
-TEST_F_TIMEOUT(tables, lazyfree, TIME_LIMIT)
+TEST_LONG(tables, lazyfree)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_FREE));
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(tables, lazyfree, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, swapped, TIME_LIMIT)
+TEST_LONG(tables, swapped)
 {
 	if (!swap_has_room(2 * LEN))
 		SKIP(return, "needs swap");
@@ -300,7 +300,7 @@ static void swap_all_out(char *mem)
 	}
 }
 
-TEST_F_TIMEOUT(tables, swap_freed, TIME_LIMIT)
+TEST_LONG(tables, swap_freed)
 {
 	if (!swap_has_room(2 * LEN))
 		SKIP(return, "needs swap");
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(tables, swap_freed, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, hole, TIME_LIMIT)
+TEST_LONG(tables, hole)
 {
 	int fd;
 
@@ -331,7 +331,7 @@ TEST_F_TIMEOUT(tables, hole, TIME_LIMIT)
 }
 
 /* A hole frees the file's pages, and leaves the one copied page in each table. */
-TEST_F_TIMEOUT(tables, copies_stay, TIME_LIMIT)
+TEST_LONG(tables, copies_stay)
 {
 	char *mem;
 	int fd;
@@ -364,7 +364,7 @@ static bool child_lost_tables(struct tables *t, int from, int to)
 	return given_back(t, 0);
 }
 
-TEST_F_TIMEOUT(tables, truncated, TIME_LIMIT)
+TEST_LONG(tables, truncated)
 {
 	int to[2], from[2], fd, status;
 	char token;
@@ -410,7 +410,7 @@ static bool map_file(struct tables *t, int *fd, unsigned long kib)
 	return true;
 }
 
-TEST_F_TIMEOUT(tables, file, TIME_LIMIT)
+TEST_LONG(tables, file)
 {
 	int fd = xfs_file(LEN, SEED, variant->kib);
 
@@ -434,7 +434,7 @@ static int page_out_parents(char *mem)
 	return syscall(SYS_process_madvise, pidfd, &iov, 1, MADV_PAGEOUT, 0) != (long)LEN;
 }
 
-TEST_F_TIMEOUT(tables, advised, TIME_LIMIT)
+TEST_LONG(tables, advised)
 {
 	int fd = xfs_file(LEN, SEED, variant->kib), status;
 	pid_t child;
@@ -455,7 +455,7 @@ TEST_F_TIMEOUT(tables, advised, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(tables, dontunmap, TIME_LIMIT)
+TEST_LONG(tables, dontunmap)
 {
 	char *to, *arena;
 
@@ -472,7 +472,7 @@ TEST_F_TIMEOUT(tables, dontunmap, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, uffd_moved, TIME_LIMIT)
+TEST_LONG(tables, uffd_moved)
 {
 	char *to = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int uffd = uffd_watch(to, LEN, UFFD_FEATURE_MOVE, UFFDIO_REGISTER_MODE_MISSING);
@@ -490,7 +490,7 @@ TEST_F_TIMEOUT(tables, uffd_moved, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(tables, markers, TIME_LIMIT)
+TEST_LONG(tables, markers)
 {
 	int fd, uffd;
 
@@ -554,7 +554,7 @@ static bool guards_keep(struct tables *t, size_t at)
 
 #define GUARD_AT	(77 * PAGE)
 
-TEST_F_TIMEOUT(tables, guards, TIME_LIMIT)
+TEST_LONG(tables, guards)
 {
 	ASSERT_TRUE(map_anon(&self->t));
 	if (!guard_each(self->t.mem, GUARD_AT, true))
@@ -563,7 +563,7 @@ TEST_F_TIMEOUT(tables, guards, TIME_LIMIT)
 	EXPECT_TRUE(guards_keep(&self->t, GUARD_AT));
 }
 
-TEST_F_TIMEOUT(tables, guards_punched, TIME_LIMIT)
+TEST_LONG(tables, guards_punched)
 {
 	int fd;
 
@@ -578,7 +578,7 @@ TEST_F_TIMEOUT(tables, guards_punched, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(tables, guards_unmapped, TIME_LIMIT)
+TEST_LONG(tables, guards_unmapped)
 {
 	char *mem;
 
@@ -674,7 +674,7 @@ static long still_there(char *mem)
 	return now - tables_charged();
 }
 
-TEST_F_TIMEOUT(eager, deferred, TIME_LIMIT)
+TEST_LONG(eager, deferred)
 {
 	if (access("/sys/module/rcutree", F_OK))
 		SKIP(return, "grace periods end at once in a kernel for one CPU");
@@ -715,7 +715,7 @@ static long flushes_of_ranges(char *mem, long nr)
 	return discard_ranges(mem) == RANGES * (long)PMD ? flushes_asked(1) - before : -1;
 }
 
-TEST_F_TIMEOUT(eager, vectors, TIME_LIMIT)
+TEST_LONG(eager, vectors)
 {
 	long long freed = unmap_stat("tables_freed");
 	long others, flushes, each;
@@ -776,7 +776,7 @@ static void *keep_filled(void *arg)
  * look at its entries.  Each MADV_DONTNEED takes the page away once; a second time would mean
  * that its table was.
  */
-TEST_F_TIMEOUT(eager, lock_dropped, TIME_LIMIT)
+TEST_LONG(eager, lock_dropped)
 {
 	const long rounds = 8;
 	char *arena, *last;
@@ -824,7 +824,7 @@ FIXTURE_TEARDOWN(pressure)
 	tear_down();
 }
 
-TEST_F_TIMEOUT(pressure, kept, TIME_LIMIT)
+TEST_LONG(pressure, kept)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	usleep(AGE);
@@ -837,7 +837,7 @@ TEST_F_TIMEOUT(pressure, kept, TIME_LIMIT)
 	EXPECT_TRUE(usable(&self->t));
 }
 
-TEST_F_TIMEOUT(pressure, single, TIME_LIMIT)
+TEST_LONG(pressure, single)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, PMD, MADV_DONTNEED));
 	EXPECT_EQ(1, unmap_stat("tables_kept") - self->t.kept);
@@ -847,7 +847,7 @@ TEST_F_TIMEOUT(pressure, single, TIME_LIMIT)
 }
 
 /* Refill a different page of each table: not the one that was emptied last. */
-TEST_F_TIMEOUT(pressure, refilled, TIME_LIMIT)
+TEST_LONG(pressure, refilled)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	for (long i = 0; i < NR_TABLES; i++) {
@@ -866,7 +866,7 @@ TEST_F_TIMEOUT(pressure, refilled, TIME_LIMIT)
 	}
 }
 
-TEST_F_TIMEOUT(pressure, dropped, TIME_LIMIT)
+TEST_LONG(pressure, dropped)
 {
 	ASSERT_EQ(0, madvise(self->t.mem, LEN, MADV_DONTNEED));
 	EXPECT_TRUE(all_there(&self->t));
@@ -893,7 +893,7 @@ static long flushes_of_drop(void)
 }
 
 /* Other tasks of the machine ask for flushes, too: what comes without kept tables is not ours. */
-TEST_F_TIMEOUT(pressure, flushed, TIME_LIMIT)
+TEST_LONG(pressure, flushed)
 {
 	const int rounds = 8;
 	long ours = 0, others = 0;
@@ -927,7 +927,7 @@ static bool leave_tables(struct scene *scene)
 }
 
 /* KASAN reports a use of the mm after the process has exited. */
-TEST_F_TIMEOUT(pressure, ended, TIME_LIMIT)
+TEST_LONG(pressure, ended)
 {
 	int log = kmsg_open();
 
@@ -999,7 +999,7 @@ static void run_race(struct __test_metadata *_metadata, enum how how, struct rac
 }
 
 #define RACE(name, ...)								\
-	TEST_F_TIMEOUT(races, name, TIME_LIMIT)					\
+	TEST_LONG(races, name)							\
 	{									\
 		run_race(_metadata, variant->how, (struct race){ __VA_ARGS__ });	\
 	}
@@ -1101,7 +1101,7 @@ RACE(looks,
 
 #define ALL_OWN		((BIT(OWN_FORK) << 1) - 1)
 
-TEST_F_TIMEOUT(races, killed, TIME_LIMIT)
+TEST_LONG(races, killed)
 {
 	struct race race = {
 		.scene.fd = -1, .area = AREA_SHMEM, .own = ALL_OWN,

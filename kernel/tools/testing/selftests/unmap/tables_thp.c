@@ -207,7 +207,7 @@ static bool single_pages(enum how how, char *mem)
 	return true;
 }
 
-TEST_F_TIMEOUT(thp, pieces_4K, TIME_LIMIT)
+TEST_LONG(thp, pieces_4K)
 {
 	char *mem = map_filled();
 
@@ -216,7 +216,7 @@ TEST_F_TIMEOUT(thp, pieces_4K, TIME_LIMIT)
 	EXPECT_TRUE(single_pages(self->how, mem));
 }
 
-TEST_F_TIMEOUT(thp, pieces_64K, TIME_LIMIT)
+TEST_LONG(thp, pieces_64K)
 {
 	char *mem = map_filled();
 
@@ -230,7 +230,7 @@ TEST_F_TIMEOUT(thp, pieces_64K, TIME_LIMIT)
 	EXPECT_TRUE(single_pages(self->how, mem));
 }
 
-TEST_F_TIMEOUT(thp, unaligned, TIME_LIMIT)
+TEST_LONG(thp, unaligned)
 {
 	char *mem = map_filled();
 
@@ -241,7 +241,7 @@ TEST_F_TIMEOUT(thp, unaligned, TIME_LIMIT)
 	EXPECT_TRUE(single_pages(self->how, mem));
 }
 
-TEST_F_TIMEOUT(thp, lazyfree, TIME_LIMIT)
+TEST_LONG(thp, lazyfree)
 {
 	char *mem = map_small();
 
@@ -274,7 +274,7 @@ static char *map_small_shmem(int *fd)
 	return small_pages(false) ? mem : MAP_FAILED;
 }
 
-TEST_F_TIMEOUT(thp, shmem, TIME_LIMIT)
+TEST_LONG(thp, shmem)
 {
 	char *mem;
 	int fd;
@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(thp, shmem, TIME_LIMIT)
 }
 
 /* PTEs map the huge folios: @other was touched while huge pages were disabled. */
-TEST_F_TIMEOUT(thp, holes, TIME_LIMIT)
+TEST_LONG(thp, holes)
 {
 	char *mem, *other;
 	int fd;
@@ -309,7 +309,7 @@ TEST_F_TIMEOUT(thp, holes, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(thp, whole, TIME_LIMIT)
+TEST_LONG(thp, whole)
 {
 	/* One MADV_DONTNEED frees whole tables where stock does, and leaves marks where not. */
 	long all = kernel_before(7) || self->how == PRESSURE ? 0 : NR_TABLES;
@@ -328,7 +328,7 @@ TEST_F_TIMEOUT(thp, whole, TIME_LIMIT)
 }
 
 /* Pieces that cover a whole table, and a part of the next. */
-TEST_F_TIMEOUT(thp, mixed, TIME_LIMIT)
+TEST_LONG(thp, mixed)
 {
 	char *mem = map_small();
 
@@ -340,7 +340,7 @@ TEST_F_TIMEOUT(thp, mixed, TIME_LIMIT)
 			      !kernel_before(7) && self->how != PRESSURE, NR_TABLES));
 }
 
-TEST_F_TIMEOUT(thp, switched_off, TIME_LIMIT)
+TEST_LONG(thp, switched_off)
 {
 	char *mem = map_filled();
 
@@ -358,7 +358,7 @@ static bool protect_halves(char *mem, int prot)
 	return true;
 }
 
-TEST_F_TIMEOUT(thp, two_vmas, TIME_LIMIT)
+TEST_LONG(thp, two_vmas)
 {
 	char *mem = map_small();
 
@@ -370,7 +370,7 @@ TEST_F_TIMEOUT(thp, two_vmas, TIME_LIMIT)
 	EXPECT_TRUE(single_pages(self->how, mem));
 }
 
-TEST_F_TIMEOUT(thp, remapped, TIME_LIMIT)
+TEST_LONG(thp, remapped)
 {
 	char *mem = map_filled();
 
@@ -382,7 +382,7 @@ TEST_F_TIMEOUT(thp, remapped, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, LEN, NR_TABLES - 1, NR_TABLES));
 }
 
-TEST_F_TIMEOUT(thp, forked, TIME_LIMIT)
+TEST_LONG(thp, forked)
 {
 	char *mem = map_filled();
 	pid_t child;
@@ -418,7 +418,7 @@ static bool inherit(struct scene *scene)
 	return single_pages(heir->how, heir->mem);
 }
 
-TEST_F_TIMEOUT(thp, inherited, TIME_LIMIT)
+TEST_LONG(thp, inherited)
 {
 	struct heir heir = { .how = self->how, .mem = map_filled(), .descendants = 2 };
 
@@ -448,7 +448,7 @@ static bool all_huge(struct scene *scene)
 	return true;
 }
 
-TEST_F_TIMEOUT(thp, not_inherited, TIME_LIMIT)
+TEST_LONG(thp, not_inherited)
 {
 	struct heir heir = { .how = self->how };
 	char *mem;
@@ -477,7 +477,7 @@ static char *move(char *mem, int flags, size_t shift)
 	return mremap(mem, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to + shift);
 }
 
-TEST_F_TIMEOUT(thp, moved, TIME_LIMIT)
+TEST_LONG(thp, moved)
 {
 	char *mem = map_filled();
 
@@ -487,7 +487,7 @@ TEST_F_TIMEOUT(thp, moved, TIME_LIMIT)
 	EXPECT_TRUE(single_pages(self->how, mem));
 }
 
-TEST_F_TIMEOUT(thp, moved_unaligned, TIME_LIMIT)
+TEST_LONG(thp, moved_unaligned)
 {
 	char *mem = map_filled();
 
@@ -498,7 +498,7 @@ TEST_F_TIMEOUT(thp, moved_unaligned, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, LEN, 0, NR_TABLES - 1));
 }
 
-TEST_F_TIMEOUT(thp, dontunmap, TIME_LIMIT)
+TEST_LONG(thp, dontunmap)
 {
 	char *mem = map_filled(), *to;
 
@@ -509,7 +509,7 @@ TEST_F_TIMEOUT(thp, dontunmap, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, LEN, NR_TABLES, NR_TABLES));
 }
 
-TEST_F_TIMEOUT(thp, grown, TIME_LIMIT)
+TEST_LONG(thp, grown)
 {
 	char *mem = map_aligned(2 * PMD, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -524,7 +524,7 @@ TEST_F_TIMEOUT(thp, grown, TIME_LIMIT)
 }
 
 /* Moves the break behind malloc()'s back, which copes with that. */
-TEST_F_TIMEOUT(thp, heap, TIME_LIMIT)
+TEST_LONG(thp, heap)
 {
 	uintptr_t top = (uintptr_t)sbrk(0);
 	char *mem = (char *)((top + PMD - 1) & ~(PMD - 1));
@@ -539,7 +539,7 @@ TEST_F_TIMEOUT(thp, heap, TIME_LIMIT)
 	EXPECT_TRUE(come_back(self->how, mem, 4 * PMD, 2, 4));
 }
 
-TEST_F_TIMEOUT(thp, collapsed_holes, TIME_LIMIT)
+TEST_LONG(thp, collapsed_holes)
 {
 	char *mem = map_small();
 
@@ -557,7 +557,7 @@ TEST_F_TIMEOUT(thp, collapsed_holes, TIME_LIMIT)
 	EXPECT_EQ(no_marks(self->how) ? 1 : NR_TABLES - 1, count_huge(mem, LEN));
 }
 
-TEST_F_TIMEOUT(thp, collapsed_shmem, TIME_LIMIT)
+TEST_LONG(thp, collapsed_shmem)
 {
 	char *all, *mem;
 	int fd;
@@ -578,7 +578,7 @@ TEST_F_TIMEOUT(thp, collapsed_shmem, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(thp, collapsed_by_other, TIME_LIMIT)
+TEST_LONG(thp, collapsed_by_other)
 {
 	char *mem, *other;
 	int fd;

@@ -328,7 +328,7 @@ static void check_runs(struct __test_metadata *_metadata, struct _test_data_trac
 	EXPECT_EQ(0, count_wrong_runs(self, kib, kind));
 }
 
-TEST_F_TIMEOUT(trace, lazyfree, TIME_LIMIT)
+TEST_LONG(trace, lazyfree)
 {
 	ASSERT_EQ(0, madvise(filled(self), LEN, MADV_FREE));
 	start(self);
@@ -336,7 +336,7 @@ TEST_F_TIMEOUT(trace, lazyfree, TIME_LIMIT)
 	check_runs(_metadata, self, variant->kib, variant->on, "lazyfree");
 }
 
-TEST_F_TIMEOUT(trace, file, TIME_LIMIT)
+TEST_LONG(trace, file)
 {
 	int fd = xfs_file(LEN, 1, variant->kib);
 
@@ -352,7 +352,7 @@ TEST_F_TIMEOUT(trace, file, TIME_LIMIT)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(trace, swap, TIME_LIMIT)
+TEST_LONG(trace, swap)
 {
 	if (!swap_is_on() || !swap_has_room(LEN))
 		SKIP(return, "no swap");
@@ -381,7 +381,7 @@ static void check_put_back(struct __test_metadata *_metadata, struct _test_data_
 		EXPECT_EQ((unsigned long)self->mem, self->events[i].addr);
 }
 
-TEST_F_TIMEOUT(trace, referenced, TIME_LIMIT)
+TEST_LONG(trace, referenced)
 {
 	struct pin pin;
 
@@ -394,7 +394,7 @@ TEST_F_TIMEOUT(trace, referenced, TIME_LIMIT)
 	check_put_back(_metadata, self, variant->kib, variant->on, "referenced");
 }
 
-TEST_F_TIMEOUT(trace, redirtied, TIME_LIMIT)
+TEST_LONG(trace, redirtied)
 {
 	ASSERT_EQ(0, madvise(filled(self), LEN, MADV_FREE));
 	WRITE_ONCE(self->mem[0], 7);
@@ -420,7 +420,7 @@ static void check_one_run(struct __test_metadata *_metadata, struct _test_data_t
 	EXPECT_STREQ(kind, e->word);
 }
 
-TEST_F_TIMEOUT(trace, poisoned, TIME_LIMIT)
+TEST_LONG(trace, poisoned)
 {
 	char *bad = filled(self) + 5 * PAGE;
 
@@ -439,7 +439,7 @@ static bool map_hugetlb(char *mem)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB, -1, 0) == mem;
 }
 
-TEST_F_TIMEOUT(trace, hugetlb, TIME_LIMIT)
+TEST_LONG(trace, hugetlb)
 {
 	long long before = read_field(HUGE_PAGES, "");
 
@@ -501,7 +501,7 @@ static void check_tables(struct __test_metadata *_metadata, struct _test_data_tr
 	EXPECT_EQ(nr > 0, by_whom > 0);
 }
 
-TEST_F_TIMEOUT(trace, discarded, TIME_LIMIT)
+TEST_LONG(trace, discarded)
 {
 	filled(self);
 	start(self);
@@ -509,7 +509,7 @@ TEST_F_TIMEOUT(trace, discarded, TIME_LIMIT)
 	check_tables(_metadata, self, tables(variant->on, NR_TABLES), "discard");
 }
 
-TEST_F_TIMEOUT(trace, moved, TIME_LIMIT)
+TEST_LONG(trace, moved)
 {
 	char *to = map_aligned(LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
@@ -522,7 +522,7 @@ TEST_F_TIMEOUT(trace, moved, TIME_LIMIT)
 	check_tables(_metadata, self, tables(variant->on, NR_TABLES - 1), "move");
 }
 
-TEST_F_TIMEOUT(trace, uffd_moved, TIME_LIMIT)
+TEST_LONG(trace, uffd_moved)
 {
 	char *to = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int uffd = uffd_watch(to, LEN, UFFD_FEATURE_MOVE, UFFDIO_REGISTER_MODE_MISSING);
@@ -539,7 +539,7 @@ TEST_F_TIMEOUT(trace, uffd_moved, TIME_LIMIT)
 	close(uffd);
 }
 
-TEST_F_TIMEOUT(trace, own, TIME_LIMIT)
+TEST_LONG(trace, own)
 {
 	ASSERT_EQ(0, madvise(filled(self), LEN, MADV_FREE));
 	start(self);
@@ -561,7 +561,7 @@ static pid_t reclaimer(const int *pipes)
 	_exit(0);
 }
 
-TEST_F_TIMEOUT(trace, worker, TIME_LIMIT)
+TEST_LONG(trace, worker)
 {
 	int pipes[2], status;
 	pid_t child;
@@ -577,7 +577,7 @@ TEST_F_TIMEOUT(trace, worker, TIME_LIMIT)
 	check_tables(_metadata, self, tables(variant->on, NR_TABLES), "worker");
 }
 
-TEST_F_TIMEOUT(trace, shrinker, TIME_LIMIT)
+TEST_LONG(trace, shrinker)
 {
 	long nr = tables(variant->on, NR_TABLES);
 
@@ -611,7 +611,7 @@ static void reclaim_filtered(struct __test_metadata *_metadata, struct _test_dat
 	stop(self, "run");
 }
 
-TEST_F_TIMEOUT(trace, filtered, TIME_LIMIT)
+TEST_LONG(trace, filtered)
 {
 	reclaim_filtered(_metadata, self, "==");
 	EXPECT_EQ(variant->on ? PAGES : 0, count_pages_of_runs(self));
@@ -645,7 +645,7 @@ static bool are_listed(const char *event, const char * const *names, int nr)
 	return true;
 }
 
-TEST_F_TIMEOUT(trace, names, TIME_LIMIT)
+TEST_LONG(trace, names)
 {
 	EXPECT_TRUE(are_listed("run", kinds, 0));
 	EXPECT_TRUE(are_listed("put_back", reasons, 1));

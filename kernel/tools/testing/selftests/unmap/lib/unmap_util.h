@@ -119,6 +119,12 @@ static inline void cpu_relax(void)
 #endif
 }
 
+/*
+ * A test of a fixture that may take as long as its program allows: TIME_LIMIT seconds.  The
+ * harness's own limit, 30 seconds, is too short for a very busy machine.
+ */
+#define TEST_LONG(fixture, name)	TEST_F_TIMEOUT(fixture, name, TIME_LIMIT)
+
 /* The two variants of a fixture for a folio size: switched on and off. */
 #define SIZE_VARIANTS(fixture, size) \
 	FIXTURE_VARIANT_ADD(fixture, size ## K_on) { .kib = FOLIO_KIB(size), .on = true }; \
