@@ -2,7 +2,7 @@
 @@
 identifier debt, nr;
 @@
-discard_pay_debt(struct rmap_debt *debt)
+rmap_pay_debt(struct rmap_debt *debt)
 {
   ...
   if (!nr)

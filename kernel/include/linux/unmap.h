@@ -51,8 +51,6 @@ DECLARE_STATIC_KEY_FALSE(unmap_keys[NR_UNMAP_BITS]);
 void stock_try_to_unmap(struct folio *folio, enum ttu_flags flags);
 int stock_folio_referenced(struct folio *folio, int is_locked,
 			   struct mem_cgroup *memcg, unsigned long *vm_flags);
-void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
-			 bool ignore_references, gfp_t gfp);
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
@@ -75,8 +73,6 @@ extern struct zap_details unmap_zap_dontneed;
 #define unmap_enabled(bit)	false
 #define stock_try_to_unmap	try_to_unmap
 #define stock_folio_referenced	folio_referenced
-#define unmap_reclaim_folio(folio, flags, rest, ignore_references, gfp)	\
-	try_to_unmap(folio, flags)
 #define UNMAP_ZAP_DONTNEED	NULL
 #define UNMAP_ZAP_MADVISE	0
 #define UNMAP_ZAP_RMAP_LOCKED	0
@@ -85,9 +81,13 @@ extern struct zap_details unmap_zap_dontneed;
 #endif /* CONFIG_UNMAP */
 
 #ifdef CONFIG_UNMAP_AHEAD
+void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
+			 bool ignore_references, gfp_t gfp);
 void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may_unmap,
 			   bool ignore_references, gfp_t gfp);
 #else
+#define unmap_reclaim_folio(folio, flags, rest, ignore_references, gfp)	\
+	try_to_unmap(folio, flags)
 #define unmap_flush_for_write(folio, rest, may_unmap, ignore_references, gfp)	\
 	try_to_unmap_flush_dirty()
 #endif

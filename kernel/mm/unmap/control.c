@@ -12,6 +12,8 @@
 #include <linux/sysfs.h>
 
 #include "internal.h"
+#include "knobs.h"
+#include "stat.h"
 #include "tables/table.h"
 
 #define UNMAP_ALL_BITS							\

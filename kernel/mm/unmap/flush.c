@@ -9,6 +9,7 @@
 
 #include "flush.h"
 #include "internal.h"
+#include "stat.h"
 
 /*
  * If no other CPU has the mm in use, stock code flushes each entry at once.  For a

@@ -16,6 +16,7 @@
 
 #include "internal.h"
 #include "run.h"
+#include "stat.h"
 
 void unmap_run_clear(struct unmap_op *op);
 

@@ -20,9 +20,9 @@
  *    the deferred flush before it does either.  Writeback, which others begin, does
  *    not: a written page of a file is flushed before it counts as unmapped, by
  *    reclaim (evict_file() asserts it) and where a huge page is discarded.
- *    unmap_run_clear() does the first two steps together; unmap_run_retire() asserts that the entries are
- *    gone.  Discarded pages wait in the mmu_gather for its flush:
- *    discard_note_cleared() asserts that the entries are gone and that the
+ *    unmap_run_clear() does the first two steps together; unmap_run_retire() asserts
+ *    that the entries are gone.  Discarded pages wait in the mmu_gather for its
+ *    flush: discard_note_cleared() asserts that the entries are gone and that the
  *    mmu_gather has recorded them, before rmap and references are dropped.
  *    That reclaim flushes in time is tested by lazyfree -t flushed and
  *    swap -t stamped, and by scenes (evict_kept, discard_huge).
@@ -209,92 +209,13 @@ enum unmap_reason {
 };
 
 /*
- * evict_*.c: what becomes of a cleared run.  The page-table lock is held.  If a reason is
- * returned other than UNMAP_GOES, the caller puts the run back.
+ * How long not to try again what has just failed (1, 3, 7, 15... turns, up to @longest), or not
+ * (0).  @last: how long it was not tried before.
  */
-enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op);
-enum unmap_reason unmap_lazyfree_judge(const struct unmap_op *op);
-enum unmap_reason unmap_swap_leave(struct unmap_op *op);
-bool unmap_evict_poison(struct unmap_op *op);
-
-/* evict.c: for ahead_list.c. */
-void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw);
-bool unmap_evict_cleared(struct unmap_op *op);
-
-/* evict_hugetlb.c: called by the rmap walk. */
-#ifdef CONFIG_HUGETLB_PAGE
-bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
-			    unsigned long address, void *arg);
-#else
-static inline bool unmap_hugetlb_from_vma(struct folio *folio,
-					  struct vm_area_struct *vma,
-					  unsigned long address, void *arg)
+static inline unsigned char unmap_pause_after(bool failed, unsigned char last,
+					      unsigned char longest)
 {
-	return false;
-}
-#endif
-
-/* control.c */
-extern unsigned int unmap_max_run;
-extern unsigned int unmap_drop_idle_ms;
-extern unsigned int unmap_drop_share;
-
-/* stat.c: counts since boot, for /sys/kernel/mm/unmap/stat. */
-enum unmap_stat_item {
-	UNMAP_STAT_EVICT_MORE,	/* entries beyond each run's first */
-	UNMAP_STAT_PUT_BACK_RUNS,
-	UNMAP_STAT_PUT_BACK_ENTRIES,
-	UNMAP_STAT_FLUSHES,
-	UNMAP_STAT_FLUSHES_DEFERRED,
-	UNMAP_STAT_DISCARD_RUNS,
-	UNMAP_STAT_DISCARD_ENTRIES,
-	UNMAP_STAT_TABLES_NOTICED,
-	UNMAP_STAT_TABLES_FREED,
-	UNMAP_STAT_TABLES_KEPT,
-	UNMAP_STAT_AGED_RUNS,
-	UNMAP_STAT_AGED_ENTRIES,
-	UNMAP_STAT_AHEAD_STRETCHES,
-	UNMAP_STAT_AHEAD_FOLIOS,
-	UNMAP_STAT_AHEAD_PUT_BACK,
-	UNMAP_STAT_AHEAD_MISSED,
-	UNMAP_STAT_AHEAD_HOT,
-	UNMAP_STAT_AHEAD_SLOTS,
-	UNMAP_STAT_AHEAD_LISTED,
-	UNMAP_STAT_DROP_MMS,
-	UNMAP_STAT_DROP_BUSY,
-	UNMAP_STAT_DROP_YOUNG,
-	UNMAP_STAT_DROP_OLD,
-	UNMAP_STAT_DROP_LOOKED,
-	UNMAP_STAT_DROP_TABLES,
-	UNMAP_STAT_DROP_ENTRIES,
-	UNMAP_STAT_DROP_KEPT_VMA,
-	UNMAP_STAT_DROP_KEPT_ENTRY,
-	NR_UNMAP_STATS,
-};
-
-#define UNMAP_RUN_ORDERS	(const_ilog2(MAX_PTRS_PER_PTE) + 1)
-
-struct unmap_stats {
-	unsigned long item[NR_UNMAP_STATS];
-	unsigned long run_order[UNMAP_RUN_ORDERS];
-};
-
-DECLARE_PER_CPU(struct unmap_stats, unmap_stats);
-
-static inline void unmap_count(enum unmap_stat_item item, unsigned long nr)
-{
-	this_cpu_add(unmap_stats.item[item], nr);
-}
-
-/* Count an evicted run in the histogram of run lengths. */
-static inline void unmap_count_run(unsigned int nr)
-{
-	if (nr == 1) {
-		this_cpu_inc(unmap_stats.run_order[0]);
-		return;
-	}
-	unmap_count(UNMAP_STAT_EVICT_MORE, nr - 1);
-	this_cpu_inc(unmap_stats.run_order[ilog2(nr)]);
+	return failed ? min(2 * last + 1, longest) : 0;
 }
 
 /*
@@ -308,21 +229,5 @@ static inline void unmap_mark_dirty(struct folio *folio)
 	    folio_test_reclaim(folio))
 		folio_mark_dirty(folio);
 }
-
-int unmap_stat_show(char *buf);
-
-/* disturb.c: a window.  If a test asks for it, wait here, so that other CPUs can race. */
-#ifdef CONFIG_UNMAP_DISTURB
-void unmap_window(void);
-void unmap_long_window(void);
-#else
-static inline void unmap_window(void)
-{
-}
-
-static inline void unmap_long_window(void)
-{
-}
-#endif
 
 #endif /* __MM_UNMAP_INTERNAL_H */

@@ -10,7 +10,9 @@
 #include <asm/tlbflush.h>
 
 #include "internal.h"
+#include "knobs.h"
 #include "run.h"
+#include "stat.h"
 
 /*
  * The bits in which all entries of a run agree.  Only accessed and dirty are
@@ -122,37 +124,36 @@ static __always_inline unsigned int run_ahead(unsigned int left, bool swap)
 }
 
 /*
- * Count the entries that agree with the run's first one; if @swap, their pages must agree
- * in PageAnonExclusive.  Read each entry and each page once, so that short runs of large
- * folios stay cheap; run->pte already has the first entry.  Stop at @limit, rounded up to
+ * Count the entries that agree with @pte, the run's first one, which maps @first; if @swap, their
+ * pages must agree in PageAnonExclusive.  Read each entry and each page once, so that short runs of
+ * large folios stay cheap.  Stop at @limit, rounded up to
  * the end of a contiguous block of arm64 (pte_batch_hint()).
  */
-static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
+static __always_inline unsigned int run_count_alike(pte_t *ptep, pte_t pte, struct page *first,
 						    unsigned int limit, bool swap)
 {
-	const struct pte_run *run = &op->run;
-	bool exclusive = swap && compat_anon_exclusive(run->page);
-	pte_t want = run_key(run->pte);
-	/* Once: pte_advance_pfn() checks whether x86 has inverted the PFN (L1TF). */
-	u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
+	bool exclusive = swap && compat_anon_exclusive(first);
+	pte_t want = run_key(pte);
+	u64 page = unmap_run_step(want);
 	unsigned int nr = 0, step, same;
 
-	step = run_fours_alike(run->ptep, want, page, run_ahead(limit, swap));
-	step = step ?: pte_batch_hint(run->ptep, run->pte);
+	step = run_fours_alike(ptep, want, page, run_ahead(limit, swap));
+	step = step ?: pte_batch_hint(ptep, pte);
 	do {
-		same = swap ? run_exclusive_alike(run->page + nr, step, exclusive) : step;
+		same = swap ? run_exclusive_alike(first + nr, step, exclusive) : step;
 		nr += same;
 		if (same < step || nr >= limit)
 			break;
 		want = __pte(pte_val(want) + step * page);
-		step = run_alike(run->ptep + nr, want, page, run_ahead(limit - nr, swap));
+		step = run_alike(ptep + nr, want, page, run_ahead(limit - nr, swap));
 	} while (step);
 	return nr;
 }
 
 /**
  * unmap_run_length_within - count the entries of a run of file pages
- * @op: of its @run, @ptep and @pte are set, to a present entry; nothing else is read
+ * @ptep: the first entry
+ * @pte: its value, which is present
  * @limit: does not reach beyond the table, nor beyond the folio
  *
  * Page-table lock held on entry and return.
@@ -160,9 +161,9 @@ static __always_inline unsigned int run_count_alike(const struct unmap_op *op,
  * Return: the length, at least 1.  All entries map consecutive pages, and agree in everything
  * but accessed and dirty bits.
  */
-unsigned int unmap_run_length_within(const struct unmap_op *op, unsigned int limit)
+unsigned int unmap_run_length_within(pte_t *ptep, pte_t pte, unsigned int limit)
 {
-	return min(limit, run_count_alike(op, limit, false));
+	return min(limit, run_count_alike(ptep, pte, NULL, limit, false));
 }
 
 /**
@@ -176,13 +177,13 @@ unsigned int unmap_run_length_within(const struct unmap_op *op, unsigned int lim
  */
 unsigned int unmap_run_length(struct unmap_op *op)
 {
+	const struct pte_run *run = &op->run;
 	struct folio *folio = op->folio;
 	unsigned int limit = run_limit(op);
-	bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio);
 
-	if (swap)
-		return min(limit, run_count_alike(op, limit, true));
-	return unmap_run_length_within(op, limit);
+	if (folio_test_anon(folio) && folio_test_swapbacked(folio))
+		return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit, true));
+	return unmap_run_length_within(run->ptep, run->pte, limit);
 }
 
 /**

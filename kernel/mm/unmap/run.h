@@ -16,9 +16,10 @@
 #include <trace/events/unmap.h>
 
 #include "internal.h"
+#include "stat.h"
 
 unsigned int unmap_run_length(struct unmap_op *op);
-unsigned int unmap_run_length_within(const struct unmap_op *op, unsigned int limit);
+unsigned int unmap_run_length_within(pte_t *ptep, pte_t pte, unsigned int limit);
 void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason);
 void unmap_run_leave_markers(struct vm_area_struct *vma,
 			     const struct pte_run *run);
@@ -26,6 +27,15 @@ void unmap_run_leave_markers(struct vm_area_struct *vma,
 static inline unsigned long unmap_run_end(const struct pte_run *run)
 {
 	return run->addr + ((unsigned long)run->nr << PAGE_SHIFT);
+}
+
+/*
+ * By how much the value of the entry of each further page is larger.  Once for a run:
+ * pte_advance_pfn() checks whether x86 has inverted the PFN (L1TF).
+ */
+static __always_inline u64 unmap_run_step(pte_t pte)
+{
+	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
 }
 
 /**

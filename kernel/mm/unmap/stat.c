@@ -9,6 +9,7 @@
 #include <linux/sysfs.h>
 
 #include "internal.h"
+#include "stat.h"
 
 DEFINE_PER_CPU(struct unmap_stats, unmap_stats);
 

@@ -41,7 +41,7 @@ MEMBERS: Mapping[str, str] = {
         list_may_go list_suits list_is_hot list_may_get_place list_prepare* list_take*
     """,
     CLEAR: """
-        try_to_unmap_one evict_from_vma evict_* unmap_run_clear run_clear_many lazyfree_*
+        try_to_unmap_one unmap_evict* evict_* ahead_from_vma ahead_evict unmap_run_clear run_clear_many lazyfree_*
         unmap_lazyfree_leave swap_leave_entries swap_prepare swap_add_marks unmap_swap_leave
         zap_pte_range
         zap_present_* zap_nonpresent* discard_* ptep_get_and_clear* ptep_clear* clear_full_ptes
@@ -57,7 +57,7 @@ MEMBERS: Mapping[str, str] = {
     """,
     RMAP: """
         folio_remove_rmap* __folio_remove_rmap* __folio_mod_stat discard_drop_rmap ahead_drop
-        discard_pay_debt discard_rmap* folio_remove_anon_rmap* __folio_add_rmap* munlock_*
+        rmap_pay_debt rmap_remove_large folio_remove_anon_rmap* __folio_add_rmap* munlock_*
     """,
     FREE: """
         free_unref_* __free_unref* free_frozen_* __free_frozen* free_pages* free_pcppages_bulk

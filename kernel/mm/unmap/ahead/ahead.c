@@ -21,10 +21,14 @@
 #include <asm/tlbflush.h>
 
 #include "ahead.h"
-#include "../discard/discard.h"
+#include "../evict/evict.h"
 #include "../flush.h"
 #include "../internal.h"
+#include "../knobs.h"
+#include "../rmap.h"
 #include "../run.h"
+#include "../stat.h"
+#include "../window.h"
 
 #define AHEAD_LONGEST_PAUSE	7
 
@@ -45,14 +49,11 @@ bool unmap_ahead_pauses(void)
 	return true;
 }
 
-/* Pause for 1, 3, 7, 7... folios. */
 static void ahead_pause(bool failed)
 {
-	unsigned char length = 0;
+	unsigned char length = unmap_pause_after(failed, raw_cpu_read(unmap_ahead_pause.length),
+						 AHEAD_LONGEST_PAUSE);
 
-	if (failed)
-		length = min(2 * raw_cpu_read(unmap_ahead_pause.length) + 1,
-			     AHEAD_LONGEST_PAUSE);
 	raw_cpu_write(unmap_ahead_pause.length, length);
 	raw_cpu_write(unmap_ahead_pause.left, length);
 }
@@ -201,7 +202,7 @@ static void ahead_drop(const struct unmap_op *op, const struct unmap_ahead *ahea
 	__folio_rmap_sanity_checks(folio, op->run.page, 1, PGTABLE_LEVEL_PTE);
 	VM_WARN_ON_ONCE_FOLIO(folio_test_anon(folio) != anon, folio);
 	if (likely(atomic_add_negative(-1, &folio->_mapcount)))
-		discard_owe(debt, folio, anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, 1);
+		rmap_owe(debt, folio, anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, 1);
 	folio_put(folio);
 	trace_run(op, ahead->kind);
 	unmap_count_run(1);
@@ -226,7 +227,7 @@ static unsigned int ahead_retire(struct unmap_op *op, struct unmap_ahead *ahead)
 		ahead_drop(op, ahead, &debt);
 		gone++;
 	}
-	discard_pay_debt(&debt);
+	rmap_pay_debt(&debt);
 	return gone;
 }
 

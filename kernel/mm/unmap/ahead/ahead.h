@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 
 #include "../internal.h"
+#include "../knobs.h"
 
 /* A stretch has at most 32 folios: the first, and its successors. */
 #define UNMAP_AHEAD_MAX		31
@@ -115,27 +116,11 @@ static inline bool unmap_ahead_swap_one(struct folio *folio)
 #endif
 
 /* ahead.c */
-#ifdef CONFIG_UNMAP_AHEAD
 void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_stretch(struct unmap_op *op, struct unmap_ahead *ahead);
 bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_end(struct unmap_ahead *ahead);
 bool unmap_ahead_pauses(void);
-#else
-static inline bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
-{
-	return false;
-}
-
-static inline void unmap_ahead_end(struct unmap_ahead *ahead)
-{
-}
-
-static inline bool unmap_ahead_pauses(void)
-{
-	return true;
-}
-#endif
 
 /*
  * Whether the next folio may be mapped behind @folio: their indices are consecutive.  A
@@ -146,8 +131,7 @@ static inline bool unmap_ahead_hinted(struct folio *folio, struct list_head *res
 {
 	struct folio *next = list_last_entry(rest, struct folio, lru);
 
-	return IS_ENABLED(CONFIG_UNMAP_AHEAD) && !list_empty(rest) &&
-	       READ_ONCE(next->index) == folio->index + 1;
+	return !list_empty(rest) && READ_ONCE(next->index) == folio->index + 1;
 }
 
 /* Whether @folio may be the first of a stretch: a single page that is mapped once. */

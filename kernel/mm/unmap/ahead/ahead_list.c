@@ -17,10 +17,13 @@
 #include <linux/sched.h>
 
 #include "ahead.h"
+#include "../evict/evict.h"
 #include "../flush.h"
 #include "../internal.h"
+#include "../knobs.h"
 #include "../linux_6_12/reference.h"
 #include "../run.h"
+#include "../stat.h"
 
 #define LIST_LONGEST_PAUSE	31
 #define LIST_REFUSED_MAX	8
@@ -39,13 +42,13 @@ static bool list_pauses(void)
 	return true;
 }
 
-/* If few of the folios went, pause for 1, 3, 7, 15, 31, 31... first folios. */
+/* If few of the folios went, pause for some first folios. */
 static void list_learn(unsigned int looked, unsigned int gone)
 {
-	unsigned char length = 0;
+	unsigned char length = unmap_pause_after(4 * gone < looked,
+						 raw_cpu_read(list_pause.length),
+						 LIST_LONGEST_PAUSE);
 
-	if (4 * gone < looked)
-		length = min(2 * raw_cpu_read(list_pause.length) + 1, LIST_LONGEST_PAUSE);
 	raw_cpu_write(list_pause.length, length);
 	raw_cpu_write(list_pause.left, length);
 }

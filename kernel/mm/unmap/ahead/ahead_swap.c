@@ -14,9 +14,11 @@
 #include <linux/pagemap.h>
 #include <linux/swap.h>
 
-#include "../../swap.h"
 #include "ahead.h"
 #include "../internal.h"
+#include "../knobs.h"
+#include "../stat.h"
+#include "../../swap.h"
 
 /**
  * unmap_ahead_look - find folios that need swap entries

@@ -16,6 +16,9 @@
 
 #include "discard.h"
 #include "discard_run.h"
+#include "../knobs.h"
+#include "../stat.h"
+#include "../window.h"
 
 /* Law 2: the longest run that may begin at @page of this large folio. */
 static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
@@ -38,11 +41,11 @@ static __always_inline void discard_drop_rmap(struct discard *d, struct folio *f
 	if (unlikely(d->vma->vm_flags & VM_LOCKED)) {
 		folio_remove_rmap_ptes(folio, page, nr, d->vma);
 	} else {
-		gone = large ? discard_rmap_large(folio, page, nr, d->vma) :
+		gone = large ? rmap_remove_large(folio, page, nr, d->vma) :
 			       atomic_add_negative(-1, &folio->_mapcount);
 		if (gone)
-			discard_owe(&d->debt, folio,
-				    anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, gone);
+			rmap_owe(&d->debt, folio,
+				 anon ? NR_ANON_MAPPED : NR_FILE_MAPPED, gone);
 	}
 	if (unlikely((large || atomic_read(&folio->_mapcount) < -1) &&
 		     folio_mapcount(folio) < 0))
@@ -149,7 +152,7 @@ static unsigned int discard_special(struct discard *d, pte_t pte)
 
 static __always_inline unsigned int discard_present(struct discard *d, pte_t pte)
 {
-	struct page *page = discard_normal_page(d->vma, d->addr, pte);
+	struct page *page = unmap_normal_page(d->vma, d->addr, pte);
 	struct folio *folio;
 	unsigned int nr;
 
@@ -217,7 +220,7 @@ static void discard_settle_accounts(struct discard *d)
 		VM_WARN_ON_ONCE(d->debt.nr || memchr_inv(d->rss, 0, sizeof(d->rss)));
 		return;
 	}
-	discard_pay_debt(&d->debt);
+	rmap_pay_debt(&d->debt);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (d->rss[i])
 			add_mm_counter(d->tlb->mm, i, d->rss[i]);

@@ -18,28 +18,9 @@
 
 #include "../compat_rmap.h"
 #include "../internal.h"
+#include "../rmap.h"
 #include "../run.h"
 #include "../tables/table.h"
-
-/**
- * struct rmap_debt - pages to be subtracted from a statistic of mapped pages
- * @lruvec: of all of the pages; NULL if they are not charged to a memcg
- * @charge: memcg_data of all of their folios
- * @nid: the memory node of all of them
- * @item: NR_ANON_MAPPED or NR_FILE_MAPPED
- * @nr: how many pages are not mapped any more
- *
- * The debt does not refer to the folios: once they are unmapped, they may be charged
- * to another memcg, or freed (s390), before the debt is paid.  The RCU read lock keeps
- * the lruvec.
- */
-struct rmap_debt {
-	struct lruvec *lruvec;
-	unsigned long charge;
-	int nid;
-	enum node_stat_item item;
-	int nr;
-};
 
 /* Which empty page tables to give back. */
 enum discard_wanted {
@@ -189,16 +170,6 @@ static __always_inline void discard_begin(struct discard *d, unsigned long addr,
 	d->force_flush = false;
 }
 
-/* vm_normal_page(), with a short path for ordinary entries, which nearly all are. */
-static __always_inline struct page *
-discard_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
-{
-	if (IS_ENABLED(CONFIG_ARCH_HAS_PTE_SPECIAL) && !pte_special(pte) &&
-	    likely(pte_pfn(pte) <= highest_memmap_pfn))
-		return pte_page(pte);
-	return vm_normal_page(vma, addr, pte);
-}
-
 /* discard.c */
 unsigned long discard_range(struct discard *d, pmd_t *pmd);
 
@@ -226,23 +197,5 @@ static inline unsigned int discard_huge_written(struct discard *d, pmd_t *pmd,
 
 /* discard_nonpresent.c: entries that are not present.  Returns how many it has passed. */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);
-
-/* discard_rmap.c */
-int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
-		       struct vm_area_struct *vma);
-void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
-		       enum node_stat_item item);
-void discard_pay_debt(struct rmap_debt *debt);
-
-/* @nr pages of this folio are not mapped any more: the statistics are updated later. */
-static __always_inline void discard_owe(struct rmap_debt *debt,
-					struct folio *folio,
-					enum node_stat_item item, int nr)
-{
-	if (unlikely(!debt->nr || compat_charge(folio) != debt->charge ||
-		     folio_nid(folio) != debt->nid || item != debt->item))
-		discard_open_debt(debt, folio, item);
-	debt->nr += nr;
-}
 
 #endif /* __MM_UNMAP_DISCARD_H */

@@ -23,12 +23,6 @@ static inline pte_t discard_alike_key(pte_t pte)
 	return pte_wrprotect(pte_mkold(pte_mkclean(pte_clear_soft_dirty(pte))));
 }
 
-/* The difference between the entries of two consecutive pages. */
-static inline u64 discard_pte_step(pte_t pte)
-{
-	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
-}
-
 /* Nearly always all bits agree, so compare all of them first. */
 static __always_inline bool discard_is_alike(pte_t pte, pte_t want)
 {
@@ -103,7 +97,7 @@ static __always_inline unsigned int discard_take_fours(struct discard *d, unsign
 static __always_inline unsigned int discard_take_run(struct discard *d, pte_t pte,
 						     unsigned int limit, bool clear)
 {
-	u64 step = discard_pte_step(pte);
+	u64 step = unmap_run_step(pte);
 	unsigned int nr = 0, block;
 	pte_t next;
 

@@ -31,6 +31,8 @@
 
 #include "drop.h"
 #include "../internal.h"
+#include "../knobs.h"
+#include "../stat.h"
 #include "../tables/tables_kept.h"
 
 /* In one call of reclaim at most: */
@@ -76,16 +78,13 @@ static bool drop_at_start(const struct drop_place *place)
 	return !READ_ONCE(place->mm) && !READ_ONCE(place->addr);
 }
 
-/*
- * If little was dropped of what a round of the list has looked at, pause for 1, 3, 7, 15, 31, 63,
- * 63... calls.
- */
+/* If little was dropped of what a round of the list has looked at, pause for some calls. */
 static void drop_learn(struct cursor *cursor)
 {
-	unsigned char length = 0;
+	bool failed = 8 * READ_ONCE(cursor->dropped) <= READ_ONCE(cursor->looked);
+	unsigned char length = unmap_pause_after(failed, READ_ONCE(cursor->length),
+						 DROP_LONGEST_PAUSE);
 
-	if (8 * READ_ONCE(cursor->dropped) <= READ_ONCE(cursor->looked))
-		length = min(2 * READ_ONCE(cursor->length) + 1, DROP_LONGEST_PAUSE);
 	WRITE_ONCE(cursor->length, length);
 	WRITE_ONCE(cursor->left, length);
 	WRITE_ONCE(cursor->looked, 0);

@@ -27,6 +27,7 @@
 #include "../arch.h"
 #include "drop.h"
 #include "../internal.h"
+#include "../stat.h"
 
 /* An earlier time was not noted by a look: a new table has what its page had in that word. */
 #define DROP_LONGEST_AGE	(3600UL * HZ)

@@ -37,10 +37,13 @@
 #include <linux/swapops.h>
 #include <linux/userfaultfd_k.h>
 
-#include "../discard/discard.h"
 #include "drop.h"
 #include "../internal.h"
+#include "../knobs.h"
+#include "../rmap.h"
 #include "../run.h"
+#include "../stat.h"
+#include "../window.h"
 
 /*
  * SysV shared memory: its functions call those of shmem, but not for mapping around.  What
@@ -93,7 +96,7 @@ static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vm
 {
 	if (!pte_present(pte) || pte_uffd(pte) || (!d->written && pte_dirty(pte)))
 		return NULL;
-	return discard_normal_page(vma, addr, pte);
+	return unmap_normal_page(vma, addr, pte);
 }
 
 /* A table, which is locked, and what was seen of it. */
@@ -132,14 +135,9 @@ static noinline unsigned int drop_judge_run(const struct drop *d, struct drop_se
 					    struct folio *folio, struct page *page,
 					    pte_t *ptep, pte_t pte, unsigned int max)
 {
-	struct unmap_op op __uninitialized;
-	unsigned int nr;
+	unsigned int nr, left = folio_nr_pages(folio) - folio_page_idx(folio, page);
 
-	max = min(max, READ_ONCE(unmap_max_run));
-	op.run.ptep = ptep;
-	op.run.pte = pte;
-	nr = unmap_run_length_within(&op, min_t(unsigned long, max, folio_nr_pages(folio) -
-						folio_page_idx(folio, page)));
+	nr = unmap_run_length_within(ptep, pte, min3(max, left, READ_ONCE(unmap_max_run)));
 	if (!d->written && unmap_arch_any_dirty(ptep, nr))
 		return 0;
 	__set_bit(ptep - seen->table + nr - 1, seen->run_ends);
@@ -304,10 +302,10 @@ static void drop_clear(const struct drop *d, const struct drop_seen *seen)
 static noinline void drop_release_large(struct vm_area_struct *vma, struct rmap_debt *debt,
 					struct folio *folio, struct page *page, unsigned int nr)
 {
-	int gone = discard_rmap_large(folio, page, nr, vma);
+	int gone = rmap_remove_large(folio, page, nr, vma);
 
 	if (gone)
-		discard_owe(debt, folio, NR_FILE_MAPPED, gone);
+		rmap_owe(debt, folio, NR_FILE_MAPPED, gone);
 }
 
 /* softleaf_from_pte() would look for bits of software, of which a stand-in has none. */
@@ -330,7 +328,7 @@ static unsigned int drop_release_run(struct vm_area_struct *vma, const struct dr
 		nr = drop_run_length(seen, ptep);
 		drop_release_large(vma, debt, folio, page, nr);
 	} else if (atomic_add_negative(-1, &folio->_mapcount)) {
-		discard_owe(debt, folio, NR_FILE_MAPPED, 1);
+		rmap_owe(debt, folio, NR_FILE_MAPPED, 1);
 	}
 	rss[mm_counter_file(folio)] -= nr;
 	folio_put_refs(folio, nr);
@@ -354,7 +352,7 @@ static void drop_release(struct drop *d, const struct drop_seen *seen)
 		else
 			i += drop_release_run(vma, seen, &debt, table + i, pte, rss);
 	}
-	discard_pay_debt(&debt);
+	rmap_pay_debt(&debt);
 	update_hiwater_rss(vma->vm_mm);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		if (rss[i])

@@ -23,6 +23,8 @@
 
 #include "drop.h"
 #include "../internal.h"
+#include "../knobs.h"
+#include "../stat.h"
 
 /* In one walk at most: */
 #define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */

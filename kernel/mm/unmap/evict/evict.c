@@ -14,8 +14,8 @@
 #include <linux/swapops.h>
 #include <linux/userfaultfd_k.h>
 
-#include "../ahead/ahead.h"
 #include "../compat_rmap.h"
+#include "evict.h"
 #include "../flush.h"
 #include "../internal.h"
 #include "../run.h"
@@ -291,6 +291,26 @@ static __always_inline enum evict_step evict_step(struct unmap_op *op,
 	return EVICT_NEXT;
 }
 
+/**
+ * unmap_evict_first - evict a single page, and nothing behind it yet
+ * @op: its other fields are set; gets the run
+ * @pvmw: at the page's entry; its page-table lock is held on entry and return
+ *
+ * If nothing behind it goes, the caller calls unmap_evict_notice_table().
+ *
+ * Return: whether the page is gone.
+ */
+bool unmap_evict_first(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
+{
+	return evict_step(op, pvmw) == EVICT_DONE;
+}
+
+/* A run of one page that @op has evicted was perhaps the last in its table.  Locks as above. */
+void unmap_evict_notice_table(const struct unmap_op *op)
+{
+	evict_notice_table(op, 1);
+}
+
 static bool evict_walk(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	enum evict_step step;
@@ -305,13 +325,19 @@ static bool evict_walk(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 	return !op->mlocked;
 }
 
-/*
- * Evict a folio from one VMA.  Called by the rmap walk, with the folio locked and
- * its rmap lock held for read.  Only the MMU notifiers may sleep.  Returning false
- * stops the rmap walk.
+/**
+ * unmap_evict_from_vma - evict a folio from one VMA
+ * @folio: locked; its rmap lock is held for reading
+ * @vma: may map it
+ * @address: where, if it does
+ * @arg: flags as for try_to_unmap()
+ *
+ * Called by the rmap walk.  Only the MMU notifiers may sleep.
+ *
+ * Return: false stops the rmap walk.
  */
-static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
-			   unsigned long address, void *arg)
+bool unmap_evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
+			  unsigned long address, void *arg)
 {
 	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
 	struct mmu_notifier_range range;
@@ -340,48 +366,19 @@ static bool evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	return gone;
 }
 
-/*
- * The same for the first folio of a stretch: its successors are unmapped under the same
- * page-table lock.  An mm with MMU notifiers gets none of that: a page that is cold here may be
- * hot in a guest.  None can be registered while the rmap lock is held.
- */
-static bool evict_from_vma_ahead(struct folio *folio, struct vm_area_struct *vma,
-				 unsigned long address, void *arg)
-{
-	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
-	struct unmap_op op __uninitialized;
-	struct unmap_ahead *ahead = arg;
-	enum evict_step step;
-
-	if (mm_has_notifiers(vma->vm_mm))
-		return evict_from_vma(folio, vma, address, (void *)(long)ahead->flags);
-
-	op.folio = folio;
-	op.vma = vma;
-	op.flags = ahead->flags;
-	op.mlocked = 0;
-
-	if (!page_vma_mapped_walk(&pvmw))
-		return true;
-	step = evict_step(&op, &pvmw);
-	if (step == EVICT_DONE && unmap_ahead(&op, ahead))
-		evict_notice_table(&op, 1);
-	page_vma_mapped_walk_done(&pvmw);
-	return step == EVICT_DONE;
-}
-
-static int folio_is_unmapped(struct folio *folio)
+int unmap_folio_is_unmapped(struct folio *folio)
 {
 	return !folio_mapped(folio);
 }
 
-static void evict(struct folio *folio, enum ttu_flags flags)
+/* try_to_unmap(), switched on. */
+void unmap_evict(struct folio *folio, enum ttu_flags flags)
 {
 	struct rmap_walk_control rwc = {
 		.rmap_one = folio_test_hugetlb(folio) ? unmap_hugetlb_from_vma :
-							evict_from_vma,
+							unmap_evict_from_vma,
 		.arg = (void *)(long)flags,
-		.done = folio_is_unmapped,
+		.done = unmap_folio_is_unmapped,
 		.anon_lock = folio_lock_anon_vma_read,
 	};
 
@@ -390,52 +387,6 @@ static void evict(struct folio *folio, enum ttu_flags flags)
 		rmap_walk_locked(folio, &rwc);
 	else
 		rmap_walk(folio, &rwc);
-}
-
-static noinline void evict_ahead(struct folio *folio, enum ttu_flags flags,
-				 struct list_head *rest, bool references, bool io)
-{
-	struct unmap_ahead ahead __uninitialized;
-	struct rmap_walk_control rwc = {
-		.rmap_one = evict_from_vma_ahead,
-		.arg = &ahead,
-		.done = folio_is_unmapped,
-		.anon_lock = folio_lock_anon_vma_read,
-	};
-
-	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
-	ahead.flags = flags;
-	ahead.rest = rest;
-	ahead.next = rest->prev;
-	ahead.references = references;
-	ahead.io = io;
-	ahead.wanted = 0;
-	ahead.nr = 0;
-	rmap_walk(folio, &rwc);
-	unmap_ahead_end(&ahead);
-}
-
-/**
- * unmap_reclaim_folio - try_to_unmap() for reclaim, which may unmap ahead
- * @folio: the folio, locked and referenced by the caller
- * @flags: as for try_to_unmap(), TTU_BATCH_FLUSH among them
- * @rest: the caller's list of the folios that it comes to next, the last one first; it holds a
- *	reference to each of them, and no lock
- * @ignore_references: whether to unmap folios that were referenced
- * @gfp: what reclaim may do
- *
- * Some folios of @rest may be unmapped afterwards, or in the swap cache.  Otherwise like
- * try_to_unmap().
- */
-void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
-			 bool ignore_references, gfp_t gfp)
-{
-	if (!unmap_enabled(UNMAP_BIT_EVICT))
-		stock_try_to_unmap(folio, flags);
-	else if (unmap_ahead_hinted(folio, rest) && unmap_ahead_may_lead(folio))
-		evict_ahead(folio, flags, rest, !ignore_references, gfp & __GFP_IO);
-	else
-		evict(folio, flags);
 }
 
 /**
@@ -451,7 +402,7 @@ void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_
 void try_to_unmap(struct folio *folio, enum ttu_flags flags)
 {
 	if (unmap_enabled(UNMAP_BIT_EVICT))
-		evict(folio, flags);
+		unmap_evict(folio, flags);
 	else
 		stock_try_to_unmap(folio, flags);
 }

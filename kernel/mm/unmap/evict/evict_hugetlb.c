@@ -15,7 +15,9 @@
 
 #include <trace/events/unmap.h>
 
+#include "evict.h"
 #include "../internal.h"
+#include "../stat.h"
 
 enum unshare {
 	UNSHARE_NONE,	/* the table is not shared: clear the entry */

@@ -5,6 +5,7 @@
  */
 #include <linux/pgtable.h>
 
+#include "evict.h"
 #include "../internal.h"
 #include "../run.h"
 

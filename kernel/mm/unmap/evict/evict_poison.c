@@ -8,6 +8,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "evict.h"
 #include "../internal.h"
 #include "../run.h"
 

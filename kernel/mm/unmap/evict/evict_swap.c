@@ -11,6 +11,7 @@
 #include <linux/swapops.h>
 
 #include "../compat_swap.h"
+#include "evict.h"
 #include "../internal.h"
 #include "../run.h"
 

@@ -15,7 +15,10 @@
 #include <linux/pgtable.h>
 
 #include "../internal.h"
+#include "../knobs.h"
 #include "reference.h"
+#include "../run.h"
+#include "../stat.h"
 
 /**
  * struct reference_sum - what the rmap walk has found
@@ -130,8 +133,7 @@ static void reference_move(struct page_vma_mapped_walk *pvmw, pte_t *ptep, unsig
 static noinline unsigned int reference_run(struct page_vma_mapped_walk *pvmw, bool *young)
 {
 	pte_t *ptep = pvmw->pte, pte = unmap_arch_peek(ptep), want = pte_mkold(pte_mkclean(pte));
-	/* Once: pte_advance_pfn() checks whether x86 has inverted the PFN (L1TF). */
-	const u64 page = pte_val(pte_advance_pfn(want, 1)) - pte_val(want);
+	const u64 page = unmap_run_step(want);
 	const unsigned long addr = pvmw->address, pfn = pte_pfn(pte);
 	unsigned int limit = reference_limit(pvmw, pfn), nr = 0, step;
 

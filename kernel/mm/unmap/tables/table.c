@@ -56,7 +56,9 @@
 #include <trace/events/unmap.h>
 
 #include "../internal.h"
+#include "../stat.h"
 #include "table.h"
+#include "../window.h"
 
 /**
  * unmap_table_next_used - search entries for one in use
@@ -542,22 +544,6 @@ static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
 	return *taken;
 }
 
-static void batch_empty(struct table_batch *batch)
-{
-	batch->noted = 0;
-	batch->whole = 0;
-}
-
-/* Record the tables of the batch, to be freed later.  The batch is empty on return. */
-static void batch_keep(struct table_batch *batch)
-{
-	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
-	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
-
-	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
-	batch_empty(batch);
-}
-
 /*
  * The tables of the batch were unhooked and counted, so that who sees an event finds it
  * counted.  No page-table lock and no PMD lock is held.
@@ -574,13 +560,13 @@ static void batch_trace(const struct table_batch *batch)
 
 /**
  * unmap_batch_free - free the tables of a batch that are still empty
- * @batch: tables that were seen empty; holds none on return
+ * @batch: tables that were seen empty; holds those on return that may be free later
  * @age: skip tables that were seen empty less than this many ticks ago
  *
  * The caller keeps free_pgtables() away from the tables: it holds the mmap lock, and a VMA
  * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
  * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
- * if that fails, the tables are recorded, to be freed later.  On PREEMPT_RT another process's
+ * if that fails, the batch keeps its tables.  On PREEMPT_RT another process's
  * mmap lock is not tried for, and of its tables those whose locks are not free are left, and
  * noted as busy.
  *
@@ -594,14 +580,12 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 	unsigned int nr = 0;
 	bool locked, taken;
 
-	if (!batch->mmap_locked && !unmap_may_wait(mm)) {
-		batch_keep(batch);
+	if (!batch->mmap_locked && !unmap_may_wait(mm))
 		return 0;
-	}
 	/* Other tasks may have filled or freed the tables since they were seen empty. */
 	unmap_window();
 	if (!batch_lock(batch, batch->noted, pml, 0)) {
-		batch_empty(batch);
+		unmap_batch_forget(batch);
 		return 0;
 	}
 	locked = batch_lock_mmap(batch, &taken);
@@ -614,26 +598,7 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 		table_free_chain(mm, gone, nr, unmap_grace_begin(mm, nr));
 	if (locked) {
 		batch_trace(batch);
-		batch_empty(batch);
-	} else {
-		batch_keep(batch);
+		unmap_batch_forget(batch);
 	}
 	return nr;
-}
-
-/**
- * unmap_batch_finish - free or record the tables of a batch, as the policy says
- * @batch: tables that were seen empty; holds none on return
- *
- * Tables are recorded, too, if the control groups of the mm have no room for tables that
- * wait for their grace period.  Locks as in unmap_batch_free().
- */
-void unmap_batch_finish(struct table_batch *batch)
-{
-	/* Only sweeps lock another process's mm: they remember which tables were busy. */
-	VM_WARN_ON_ONCE(batch->mmap_locked && !unmap_may_wait(batch->vma->vm_mm));
-	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm))
-		unmap_batch_free(batch, 0);
-	else
-		batch_keep(batch);
 }

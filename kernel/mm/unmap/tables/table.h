@@ -212,6 +212,12 @@ static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned lo
 	batch->whole |= BIT((addr >> PMD_SHIFT) % TABLE_BATCH);
 }
 
+static inline void unmap_batch_forget(struct table_batch *batch)
+{
+	batch->noted = 0;
+	batch->whole = 0;
+}
+
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age);
 void unmap_batch_finish(struct table_batch *batch);
 
@@ -236,7 +242,10 @@ int unmap_grace_try_begin(struct mm_struct *mm);
 void unmap_grace_end(unsigned int slot, long nr);
 bool unmap_grace_has_room(struct mm_struct *mm);
 
-/* tables_kept.c, tables_worker.c */
+/* tables_urgent.c */
+void unmap_urgent_reclaim(gfp_t gfp, int nid, struct mem_cgroup *memcg);
+
+/* policy.c, tables_kept.c, tables_worker.c */
 enum tables_policy {
 	TABLES_EAGER,		/* free empty tables at once */
 	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */

@@ -36,7 +36,9 @@
 #include <trace/events/unmap.h>
 
 #include "../internal.h"
+#include "../stat.h"
 #include "table.h"
+#include "../window.h"
 
 /* Pages: a control group that has less room left is nearly full. */
 #define ROOM	64

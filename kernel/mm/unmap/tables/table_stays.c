@@ -29,6 +29,7 @@
 
 #include "../internal.h"
 #include "table.h"
+#include "../window.h"
 
 /*
  * Mark the table in a PMD, unless it was given back a moment ago.  The PMD lock is taken and

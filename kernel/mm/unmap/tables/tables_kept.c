@@ -30,6 +30,7 @@
 #include <linux/topology.h>
 
 #include "../internal.h"
+#include "../stat.h"
 #include "table.h"
 #include "tables_kept.h"
 

@@ -13,7 +13,6 @@
 #include <linux/sched.h>
 #include <linux/unmap.h>
 
-#include "../drop/drop.h"
 #include "../internal.h"
 #include "table.h"
 #include "tables_kept.h"
@@ -28,30 +27,19 @@ static bool urgent_for_current(gfp_t gfp, struct mem_cgroup *memcg)
 	       mm_match_cgroup(current->mm, memcg);
 }
 
-static noinline void urgent_reclaim(gfp_t gfp, int nid, struct mem_cgroup *memcg)
+/**
+ * unmap_urgent_reclaim - free empty tables, however young, and wait for those that are being freed
+ * @gfp: what reclaim may do
+ * @nid: the memory node that is reclaimed
+ * @memcg: the group that is reclaimed, without those below; null: none
+ *
+ * Locks as in unmap_shrink_slab().
+ */
+void unmap_urgent_reclaim(gfp_t gfp, int nid, struct mem_cgroup *memcg)
 {
 	unmap_kept_shrink_all(nid, memcg);
 	if (!urgent_for_current(gfp, memcg))
 		return;
 	unmap_grace_await_room(1);
 	unmap_sweep_own();
-}
-
-/**
- * unmap_shrink_slab - reclaim page tables: full ones, and if memory is very short empty ones
- * @gfp: what reclaim may do
- * @nid: the memory node that is reclaimed
- * @memcg: the group that is reclaimed, without those below; null: none
- * @priority: reclaim's; 0 is the most urgent: the next pass would end in an OOM kill.  drop_caches
- *	and memory.reclaim that does not find enough come to 0, too, kswapd does not
- *
- * Called by shrink_slab().  The caller may hold any lock with which memory may be reclaimed, an
- * mmap lock among them.  Reschedules.  At priority 0 it may sleep for a tenth of a second, whatever
- * @gfp says, if the task's group is at its limit: charges without __GFP_FS end in an OOM kill, too.
- */
-void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
-{
-	unmap_drop_tables(gfp, nid, memcg, priority);
-	if (unlikely(!priority) && unmap_tables_enabled())
-		urgent_reclaim(gfp, nid, memcg);
 }

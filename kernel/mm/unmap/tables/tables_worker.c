@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The policy, and the sweep of records that do not wait for the shrinker.
+ * The sweep of records that do not wait for the shrinker.
  *
  * Except with the policy "pressure", a task that has emptied tables of its own process frees
  * them itself (unmap_flush_and_sweep(), unmap_sweep_own()).  A worker frees the tables of
@@ -13,7 +13,6 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
-#include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
 #include "../internal.h"
@@ -24,17 +23,6 @@
 #define RETRY_MAX	HZ
 /* As long as there are records, the worker runs again after this many jiffies. */
 #define LOOK		max(HZ / 10, 1)
-
-/* The last one is not offered without a shrinker. */
-#define NR_TABLES_POLICIES	(TABLES_PRESSURE + IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
-
-static const char * const policy_names[] = {
-	[TABLES_EAGER]		= "eager",
-	[TABLES_HUGE]		= "huge",
-	[TABLES_PRESSURE]	= "pressure",
-};
-
-enum tables_policy unmap_tables_policy = TABLES_EAGER;
 
 /*
  * Sweep a record.  Tables that are left are tried again later; each attempt that frees none
@@ -153,29 +141,4 @@ void unmap_flush_and_sweep(void)
 {
 	try_to_unmap_flush();
 	unmap_sweep_own();
-}
-
-/* Prints all policies, the current one in brackets.  Returns the length of the text. */
-ssize_t unmap_policy_show(char *buf)
-{
-	ssize_t len = 0;
-	int i;
-
-	for (i = 0; i < NR_TABLES_POLICIES; i++)
-		len += sysfs_emit_at(buf, len, i == READ_ONCE(unmap_tables_policy) ?
-				     "[%s] " : "%s ", policy_names[i]);
-	len += sysfs_emit_at(buf, len - 1, "\n");
-	return len - 1;
-}
-
-/* Sets the policy by name.  Returns 0, or -EINVAL if @text names no policy of this kernel. */
-int unmap_policy_store(const char *text)
-{
-	int i = __sysfs_match_string(policy_names, NR_TABLES_POLICIES, text);
-
-	if (i < 0)
-		return -EINVAL;
-	WRITE_ONCE(unmap_tables_policy, i);
-	unmap_worker_policy_changed();
-	return 0;
 }

@@ -23,6 +23,7 @@
 #include <linux/unmap.h>
 
 #include "../internal.h"
+#include "../window.h"
 
 #define WINDOW_MAX	50000U
 #define LONG_WINDOW_MAX	200000U

@@ -15,6 +15,7 @@
 
 #include "../ahead/ahead.h"
 #include "../internal.h"
+#include "../knobs.h"
 
 #define NR		(UNMAP_AHEAD_MAX + 5)
 #define TABLE_ADDR	(16UL << PMD_SHIFT)

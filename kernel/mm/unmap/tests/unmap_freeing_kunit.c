@@ -3,8 +3,8 @@
  * Freeing a batch of folios from several LRU lists and zones: each list is as long afterwards
  * as before.
  *
- * The folios are charged to the root control group.  Nobody else adds folios to lists: KUnit runs before the
- * first process, and waits here until the initial file system is unpacked.
+ * The folios are charged to the root control group.  Nobody else adds folios to lists: KUnit runs
+ * before the first process, and waits here until the initial file system is unpacked.
  */
 #include <kunit/test.h>
 #include <linux/initrd.h>

@@ -15,6 +15,7 @@
 #include <linux/swapops.h>
 
 #include "../internal.h"
+#include "../knobs.h"
 #include "../linux_6_12/reference.h"
 
 #define ORDER		4

@@ -17,6 +17,7 @@
 
 #include "../flush.h"
 #include "../internal.h"
+#include "../knobs.h"
 #include "../run.h"
 
 #define BLOCK_ORDER	7	/* no contiguous block of arm64 is longer, with pages of any size */

@@ -6,10 +6,10 @@
 #include <linux/mm.h>
 #include <linux/vmstat.h>
 
-#include "discard/discard.h"
+#include "rmap.h"
 
 /* Some pages of the folio are still mapped: an anonymous one may be split under pressure. */
-static void discard_note_partly_mapped(struct folio *folio)
+static void rmap_note_partly_mapped(struct folio *folio)
 {
 	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio) &&
 	    !folio_is_device_private(folio))
@@ -20,26 +20,26 @@ static void discard_note_partly_mapped(struct folio *folio)
  * CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are counted, and all of its
  * pages count as mapped until the last mapping goes.
  */
-static int discard_rmap_uncounted(struct folio *folio, unsigned int nr,
-				  struct vm_area_struct *vma)
+static int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
+				 struct vm_area_struct *vma)
 {
 	int left = folio_sub_return_large_mapcount(folio, nr, vma);
 
 	if (!left)
 		return folio_large_nr_pages(folio);
 	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
-		discard_note_partly_mapped(folio);
+		rmap_note_partly_mapped(folio);
 	return 0;
 }
 
 /* Take one mapping off a page.  Returns whether it was the last one. */
-static __always_inline bool discard_unmap_page(struct page *page)
+static __always_inline bool rmap_unmap_page(struct page *page)
 {
 	return atomic_add_negative(-1, &page->_mapcount);
 }
 
 /**
- * discard_rmap_large - remove the rmap of consecutive pages of a large folio
+ * rmap_remove_large - remove the rmap of consecutive pages of a large folio
  * @folio: not hugetlb
  * @page: the first of the pages
  * @nr: how many; their PTEs are cleared
@@ -49,20 +49,20 @@ static __always_inline bool discard_unmap_page(struct page *page)
  *
  * Return: by how many pages the statistics of mapped pages must fall.
  */
-int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
-		       struct vm_area_struct *vma)
+int rmap_remove_large(struct folio *folio, struct page *page, unsigned int nr,
+		      struct vm_area_struct *vma)
 {
 	struct page *end = page + nr;
 	int last = 0, left;
 
 	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
-		return discard_rmap_uncounted(folio, nr, vma);
+		return rmap_remove_uncounted(folio, nr, vma);
 	folio_sub_large_mapcount(folio, nr, vma);
 	for (; page + 4 <= end; page += 4)
-		last += discard_unmap_page(page) + discard_unmap_page(page + 1) +
-			discard_unmap_page(page + 2) + discard_unmap_page(page + 3);
+		last += rmap_unmap_page(page) + rmap_unmap_page(page + 1) +
+			rmap_unmap_page(page + 2) + rmap_unmap_page(page + 3);
 	for (; page < end; page++)
-		last += discard_unmap_page(page);
+		last += rmap_unmap_page(page);
 	if (!last)
 		return 0;
 
@@ -71,22 +71,21 @@ int discard_rmap_large(struct folio *folio, struct page *page, unsigned int nr,
 	if (left >= ENTIRELY_MAPPED)
 		return 0;
 	if (left)
-		discard_note_partly_mapped(folio);
+		rmap_note_partly_mapped(folio);
 	return last;
 }
 
 /**
- * discard_open_debt - start a debt for pages with another memcg, node or type
+ * rmap_open_debt - start a debt for pages with another memcg, node or type
  * @debt: paid first, if it has not been
  * @folio: its mapcount was just decremented
  * @item: the statistic that counts the pages
  */
-void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
-		       enum node_stat_item item)
+void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_item item)
 {
 	struct mem_cgroup *memcg = folio_memcg(folio);
 
-	discard_pay_debt(debt);
+	rmap_pay_debt(debt);
 	debt->lruvec = memcg ? mem_cgroup_lruvec(memcg, folio_pgdat(folio)) : NULL;
 	debt->charge = compat_charge(folio);
 	debt->nid = folio_nid(folio);
@@ -94,12 +93,12 @@ void discard_open_debt(struct rmap_debt *debt, struct folio *folio,
 }
 
 /**
- * discard_pay_debt - update the statistics of mapped pages
+ * rmap_pay_debt - update the statistics of mapped pages
  * @debt: zero afterwards
  *
  * Law 4.
  */
-void discard_pay_debt(struct rmap_debt *debt)
+void rmap_pay_debt(struct rmap_debt *debt)
 {
 	int nr = debt->nr;
 
