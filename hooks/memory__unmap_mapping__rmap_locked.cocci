@@ -5,10 +5,13 @@
 /// Why here: zap notes empty page tables only if it knows that its caller holds a lock that
 ///           excludes free_pgtables().  Here that is i_mmap_rwsem, not the mmap lock.
 /// Missing:  truncation and hole punches leave empty page tables.
+//
+// unmap_mapping_range_tree() gets the mapping since 7.3, its tree M before.
 
 @@
 identifier fn = {unmap_mapping_folio, unmap_mapping_pages};
 identifier details, mapping;
+expression M;
 @@
 fn(...) {
 <...
@@ -16,7 +19,7 @@ fn(...) {
   if (...)
 + {
 + 	details.zap_flags |= UNMAP_ZAP_RMAP_LOCKED;
-  	unmap_mapping_range_tree(&mapping->i_mmap, ..., &details);
+  	unmap_mapping_range_tree(M, ..., &details);
 + }
 ...>
 }
