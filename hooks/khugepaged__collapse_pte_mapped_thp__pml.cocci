@@ -7,6 +7,8 @@
 ///           meanwhile, the result must be SCAN_PAGE_LOCK ("try again").  Without split page-table
 ///           locks, "pml != ptl" is false although no table is mapped: pml must be dropped then.
 /// Missing:  a freed table is freed a second time; the PMD lock stays locked.
+//
+// Stock's comment that the locks prevent a missing table goes together with the goto.
 
 @early@
 expression vma, mm, pmd;
@@ -26,9 +28,10 @@ collapse_pte_mapped_thp(...) {
 <...
   start = \(pte_offset_map_lock\|pte_offset_map_nolock\)(...);
 - if (!start)
+- 	goto out;
 + if (!start) {
 + 	result = SCAN_PAGE_LOCK;
-  	goto out;
++ 	goto out;
 + }
 ...>
 }

@@ -8,6 +8,8 @@
 ///           ("try again"), and "pml != ptl" is false although no table is mapped: pml must be
 ///           dropped then.
 /// Missing:  a freed table is freed a second time; the PMD lock stays locked.
+//
+// Stock's comment that the locks prevent a missing table goes together with the goto.
 
 @early@
 expression vma, mm, pmd;
@@ -27,10 +29,11 @@ try_collapse_pte_mapped_thp(...) {
 <...
   start = \(pte_offset_map_lock\|pte_offset_map_rw_nolock\)(...);
 - if (!start)
+- 	goto out;
 + if (!start) {
 + 	if (unmap_table_may_go())
 + 		result = SCAN_PAGE_LOCK;
-  	goto out;
++ 	goto out;
 + }
 ...>
 }

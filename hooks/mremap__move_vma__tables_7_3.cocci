@@ -7,14 +7,13 @@
 
 @@
 identifier start, end;
-expression W;
 @@
 dontunmap_complete(...) {
 ...
   unsigned long start = ...;
   unsigned long end = ...;
 ...
+  vma_clear_flags_mask(vma, VMA_LOCKED_MASK);
 + unmap_sweep_range(current->mm, start, end);
-  VM_WARN_ON_ONCE(W);
 ...
 }

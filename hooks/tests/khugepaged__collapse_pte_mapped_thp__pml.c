@@ -4,13 +4,13 @@ int collapse_pte_mapped_thp(struct mm *mm, unsigned long addr)
 	lock_t *pml = NULL;
 
 	pte = pte_offset_map_lock(mm, pmd, addr, &ptl);
-	if (!pte)
+	if (!pte)		/* the locks should prevent this */
 		goto drop_folio;
 	touched = 0;
 	if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
 		pml = pmd_lock(mm, pmd);
 	pte = pte_offset_map_nolock(mm, pmd, addr, &ptl);
-	if (!pte)
+	if (!pte)		/* the locks should prevent this */
 		goto abort;
 	if (!pml)
 		spin_lock(ptl);

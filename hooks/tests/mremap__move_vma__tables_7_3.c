@@ -7,5 +7,8 @@ static void dontunmap_complete(struct remap *vrm, struct area *new_vma)
 
 	/* Not merged with itself. */
 	VM_WARN_ON_ONCE(new_vma == vma);
+
+	/* It is not locked any more. */
+	vma_clear_flags_mask(vma, VMA_LOCKED_MASK);
 	forget(vma, start, end);
 }

@@ -2,6 +2,7 @@
 unsigned long shrink_slab(gfp_t how, int node, struct mem_cgroup *group, int urgency)
 {
 	unsigned long freed = 0;
+	struct shrinker *shrinker;
 
 	/* Groups have their own lists. */
 	if (!mem_cgroup_disabled() && !mem_cgroup_is_root(group))
