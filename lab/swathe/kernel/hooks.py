@@ -44,14 +44,14 @@ def missed_all(found: Sequence[HookMissed]) -> HookMissed:
     return HookMissed("\n".join(map(str, found)), names)
 
 
-class Hook(Struct, frozen=True, forbid_unknown_fields=True):
+class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of hooks/series; hooks/<name>.cocci is the rule."""
 
     name: str
     file: str
     functions: tuple[str, ...]
-    min: str
-    max: str
+    min: str = ""
+    max: str = ""
     fires: int
     added: int
     removed: int

@@ -64,12 +64,10 @@ def available() -> list[Source]:
     ]
     given = [version_of(tree, False) for tree in source.SOURCES.glob("tarball-*/linux-*")]
     sources = [*whole, *(item for item in partial if item.version not in known), *given]
-    ranges = [(hook.min, hook.max) for hook in hooks.load()]
     return sorted(
-        (item for item in sources
-         if any(version.in_range(item.version, low, high) for low, high in ranges)),
+        (item for item in sources if item.version.series in source.KERNELS),
         key=lambda item: (item.version, str(item.tree)),
-    )  # fmt: skip
+    )
 
 
 def version_of(tree: Path, ours: bool) -> Source:
