@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-identifier folio, swap;
+expression folio;
 @@
 unmap_run_length(...)
 {
   ...
-- bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio);
-+ bool swap = folio_test_anon(folio) && folio_test_swapbacked(folio) &&
-+	    !unmap_mutated(EXCLUSIVE);
+- if (folio_test_anon(folio) && folio_test_swapbacked(folio))
++ if (folio_test_anon(folio) && folio_test_swapbacked(folio) && !unmap_mutated(EXCLUSIVE))
+	return ...;
   ...
 }

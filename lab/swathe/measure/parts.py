@@ -41,7 +41,8 @@ MEMBERS: Mapping[str, str] = {
         list_may_go list_suits list_is_hot list_may_get_place list_prepare* list_take*
     """,
     CLEAR: """
-        try_to_unmap_one unmap_evict* evict_* ahead_from_vma ahead_evict unmap_run_clear run_clear_many lazyfree_*
+        try_to_unmap_one unmap_evict* evict_* ahead_from_vma ahead_evict unmap_run_clear
+        run_clear_many lazyfree_*
         unmap_lazyfree_leave swap_leave_entries swap_prepare swap_add_marks unmap_swap_leave
         zap_pte_range
         zap_present_* zap_nonpresent* discard_* ptep_get_and_clear* ptep_clear* clear_full_ptes
