@@ -6,7 +6,7 @@ run_note_flush(struct unmap_op *op)
   ...
 + if (unmap_mutated(FLUSH))
 +	return;
-  run->noted = true;
+  run->deferred = true;
   ...
 }
 

@@ -67,7 +67,7 @@ static inline void run_note_flush(struct unmap_op *op)
 {
 	struct pte_run *run = &op->run;
 
-	run->noted = true;
+	run->deferred = true;
 	compat_note_flush(op->vma, run->pte, run->addr, unmap_run_end(run));
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }

@@ -157,7 +157,7 @@
  * @pte: the first entry's value, which may lack accessed and dirty (unmap_arch_peek());
  *	unmap_run_clear() adds those two of all entries
  * @page: the page the first entry maps
- * @noted: its TLB flush was recorded for later, not made
+ * @deferred: its TLB flush was recorded for later, not made
  *
  * A device-exclusive entry is not present but maps a page: it is always a run
  * of one.
@@ -168,7 +168,7 @@ struct pte_run {
 	unsigned int nr;
 	pte_t pte;
 	struct page *page;
-	bool noted;
+	bool deferred;
 };
 
 /**

@@ -204,7 +204,7 @@ void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason)
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep)));
 	VM_WARN_ON_ONCE(!pte_none(ptep_get(run->ptep + run->nr - 1)));
 
-	if (run->nr > 1 && run->noted)
+	if (run->nr > 1 && run->deferred)
 		flush_tlb_range(op->vma, run->addr, unmap_run_end(run));
 	set_ptes(op->vma->vm_mm, run->addr, run->ptep, run->pte, run->nr);
 	unmap_count(UNMAP_STAT_PUT_BACK_RUNS, 1);

@@ -116,7 +116,7 @@ static void ahead_aim(struct unmap_op *op, const struct unmap_taken *taken, unsi
 	op->run.nr = 1;
 	op->run.pte = taken->pte;
 	op->run.page = folio_page(op->folio, 0);
-	op->run.noted = all->noted;
+	op->run.deferred = all->deferred;
 }
 
 /*

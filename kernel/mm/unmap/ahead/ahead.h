@@ -36,7 +36,7 @@ struct unmap_taken {
  * @suits: ahead_list.c found that the folio may go
  * @gone: ahead_list.c has unmapped it
  * @left: in how many VMAs ahead_list.c still searches for the folio's entries
- * @next: the first folio on @rest that may be a successor; the others are before it
+ * @next: where the search on @rest goes on: the folios behind it were taken, or passed
  * @kind: what the first folio is: page cache, lazyfree or in the swap cache
  * @wanting: the first folio on @rest that would be a successor if it had a swap entry
  * @wanted: how many of these there are in a row

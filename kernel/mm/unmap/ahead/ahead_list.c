@@ -66,7 +66,7 @@ static bool list_may_go(struct folio *folio)
 }
 
 /* Whether the page's content can be written without a swap entry being allocated first. */
-static bool list_has_place(struct folio *folio)
+static bool list_has_backing(struct folio *folio)
 {
 	return folio_test_swapcache(folio) ||
 	       (folio_test_swapbacked(folio) && !folio_test_anon(folio));
@@ -167,7 +167,7 @@ static void list_walk(struct folio *folio, struct unmap_ahead *ahead)
 }
 
 /* Where references count, a hot folio gets no swap entry. */
-static bool list_may_get_place(struct folio *folio, struct unmap_ahead *ahead)
+static bool list_may_get_swap(struct folio *folio, struct unmap_ahead *ahead)
 {
 	if (!ahead->references)
 		return true;
@@ -186,11 +186,11 @@ static bool list_prepare(struct folio *folio, struct unmap_ahead *ahead)
 	bool ready;
 
 	/* Hints: list_take() looks again, with the folio locked. */
-	if (list_has_place(folio))
+	if (list_has_backing(folio))
 		return true;
 	if (!ahead->io || !folio_test_swapbacked(folio) || !folio_trylock(folio))
 		return false;
-	ready = list_may_go(folio) && list_may_get_place(folio, ahead) &&
+	ready = list_may_go(folio) && list_may_get_swap(folio, ahead) &&
 		unmap_ahead_swap_one(folio);
 	folio_unlock(folio);
 	return ready;
@@ -203,7 +203,7 @@ static bool list_take(struct folio *folio, struct unmap_ahead *ahead)
 
 	if (!folio_trylock(folio))
 		return false;
-	if (list_has_place(folio) && list_may_go(folio)) {
+	if (list_has_backing(folio) && list_may_go(folio)) {
 		ahead->taken[ahead->nr++].folio = folio;
 		list_walk(folio, ahead);
 		if (ahead->gone)

@@ -270,7 +270,10 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	if (!d->tables || discard_goes_on(d) || unmap_table_stays(table))
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
-	/* Once: the answer may change, and only an answer of true has all entries looked at. */
+	/*
+	 * Ask once: the answer may change, and discard_looks_empty() looks at all entries only if
+	 * it is true.
+	 */
 	gather = discard_is_for_gather(d, addr);
 	if (!all && !discard_looks_empty(d, table, gather))
 		return TABLE_STAYS;

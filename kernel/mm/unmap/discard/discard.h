@@ -23,7 +23,7 @@
 #include "../tables/table.h"
 
 /* Which empty page tables to give back. */
-enum discard_wanted {
+enum discard_tables_wanted {
 	WANT_NO_TABLES,
 	WANT_EDGES,		/* munmap(): those of which it discards a part only */
 	WANT_CLEARED,		/* with a file's rmap lock: those in which it cleared an entry */
@@ -43,7 +43,7 @@ enum discard_table {
  * @tlb: gathers the pages to free and the addresses to flush
  * @vma: contains @addr to @end
  * @details: which pages must stay; NULL: none
- * @wanted: which empty page tables to give back
+ * @tables_wanted: which empty page tables to give back
  * @tables: the batch in which to note them; NULL: do not note any
  * @start: the first address that the caller discards, perhaps in an earlier table
  * @limit: the end of all that the caller discards, perhaps in a later table
@@ -62,7 +62,7 @@ struct discard {
 	struct mmu_gather *tlb;
 	struct vm_area_struct *vma;
 	struct zap_details *details;
-	enum discard_wanted wanted;
+	enum discard_tables_wanted tables_wanted;
 	struct table_batch *tables;
 	unsigned long start, limit;
 	pte_t *ptep;
@@ -104,7 +104,7 @@ static inline bool discard_takes_all(const struct discard *d, unsigned long addr
  */
 static inline bool discard_is_last(const struct discard *d)
 {
-	return d->addr == d->limit && !d->tables->noted;
+	return d->addr == d->limit && !d->tables->empty;
 }
 
 /* Whether the page table goes to the mmu_gather if it is empty: see table_gather.c. */

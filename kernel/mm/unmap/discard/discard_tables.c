@@ -29,8 +29,8 @@ static void discard_assert_madvise_locked(const struct discard *d)
 /* Law 7: whether the caller is known to hold the mmap lock. */
 static bool discard_holds_mmap_lock(const struct discard *d)
 {
-	return d->wanted == WANT_EDGES ||
-	       (d->wanted == WANT_ALL_TABLES && COMPAT_MADVISE_LOCKS_MMAP);
+	return d->tables_wanted == WANT_EDGES ||
+	       (d->tables_wanted == WANT_ALL_TABLES && COMPAT_MADVISE_LOCKS_MMAP);
 }
 
 /*
@@ -41,7 +41,7 @@ static bool discard_holds_mmap_lock(const struct discard *d)
  * unmaps a part of another process, but fork() that fails unmaps all that it has copied to
  * the child (Linux 7.3).
  */
-static enum discard_wanted discard_wanted_tables(const struct discard *d)
+static enum discard_tables_wanted discard_wanted_tables(const struct discard *d)
 {
 	if (!d->details || !unmap_tables_enabled() || d->tlb->fullmm)
 		return WANT_NO_TABLES;
@@ -71,9 +71,9 @@ static bool discard_may_note(const struct discard *d, unsigned long addr)
 {
 	unsigned long base = addr & PMD_MASK;
 
-	if (d->wanted == WANT_CLEARED)
+	if (d->tables_wanted == WANT_CLEARED)
 		return d->entries || d->others;
-	return d->wanted != WANT_EDGES ||
+	return d->tables_wanted != WANT_EDGES ||
 	       find_vma_intersection(d->tlb->mm, base, base + PMD_SIZE);
 }
 
@@ -107,7 +107,7 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
 		       spinlock_t *ptl)
 {
-	if (d->wanted != WANT_ALL_TABLES && !discard_may_note(d, addr))
+	if (d->tables_wanted != WANT_ALL_TABLES && !discard_may_note(d, addr))
 		return false;
 	return unmap_table_give_back(d->tables, pmd, table, addr, ptl,
 				     discard_takes_all(d, addr, d->end));
@@ -179,8 +179,8 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 				   unsigned long next)
 {
 	d->tables = NULL;
-	if (d->wanted != WANT_NO_TABLES &&
-	    (d->wanted != WANT_EDGES || next - addr < PMD_SIZE)) {
+	if (d->tables_wanted != WANT_NO_TABLES &&
+	    (d->tables_wanted != WANT_EDGES || next - addr < PMD_SIZE)) {
 		unmap_batch_make_room(batch, addr);
 		d->tables = batch;
 	}
@@ -221,7 +221,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.start = addr;
 	d.limit = end;
 	unmap_batch_begin(&batch, vma, tlb);
-	d.wanted = discard_wanted_tables(&d);
+	d.tables_wanted = discard_wanted_tables(&d);
 	batch.mmap_locked = discard_holds_mmap_lock(&d);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);

@@ -14,8 +14,8 @@
  *
  * How much: each call of reclaim walks a bounded way over the group's processes and their tables,
  * and the next one goes on from there; first over those that are idle, then over those that run.
- * The first way rests for a while if little of what it found could be dropped.  The second costs
- * processes TLB flushes, so that the clock limits how often it is gone.
+ * The first way rests for a while if little of what it found could be dropped.  The second way
+ * costs TLB flushes of running processes, so it begins at most once in an interval of time.
  */
 #include <linux/hash.h>
 #include <linux/jiffies.h>
@@ -55,7 +55,8 @@
  * @length, @left: of a pause: see drop_learn()
  * @running: the way over processes that run
  * @round: jiffies when the last round of that way began
- * @due: jiffies when it may be gone again; stays when another lruvec begins
+ * @due: jiffies when the next walk of that way may begin; another lruvec that takes over this
+ *	cursor inherits it
  */
 struct cursor {
 	const struct lruvec *lruvec;

@@ -21,7 +21,7 @@
  * @nid: the memory node of the tables that are wanted
  * @written: take also tables that cost a fault for each entry to have back: those with dirty
  *	entries, or of SysV shared memory
- * @runs: the process is not idle: only old tables go
+ * @busy: the process is not idle: only old tables go
  * @age: how many ticks a table of such a process must have been unused
  * @flush: accessed bits were cleared since the last flush
  * @next: the address from which to go on
@@ -35,7 +35,7 @@ struct drop {
 	struct mm_struct *mm;
 	int nid;
 	bool written;
-	bool runs;
+	bool busy;
 	unsigned long age;
 	bool flush;
 	unsigned long next;
@@ -43,7 +43,8 @@ struct drop {
 	unsigned int steps_left, drops_left;
 };
 
-#define DROP_TABLE		32	/* entries that a table costs as much as, beside its own */
+/* To drop a table costs as much as to unmap so many entries, beside those that it has. */
+#define DROP_TABLE		32
 
 /* Where to go on: pass so many mms of the list, and begin at @addr in the next one. */
 struct drop_place {

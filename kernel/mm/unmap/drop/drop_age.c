@@ -29,7 +29,10 @@
 #include "../internal.h"
 #include "../stat.h"
 
-/* An earlier time was not noted by a look: a new table has what its page had in that word. */
+/*
+ * A time that is longer ago is none: nobody initialises the word in the descriptor of a new table,
+ * which holds what the page's last user left there.
+ */
 #define DROP_LONGEST_AGE	(3600UL * HZ)
 
 static pte_t *drop_table_in(pmd_t *pmd)
@@ -65,7 +68,7 @@ static bool drop_look_again(struct drop *d, struct vm_area_struct *vma, pmd_t *p
 	young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE;
 	if (!young && age < d->age)
 		return false;
-	/* Of one that is old, too: if it has to stay, it is judged again as late. */
+	/* An old table that has to stay must not be judged again in each call. */
 	unmap_table_stamp(table, jiffies);
 	d->flush |= young;
 	return !young;

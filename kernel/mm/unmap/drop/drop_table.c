@@ -21,10 +21,10 @@
  *
  * The flush comes before the references of the pages are dropped.  Meanwhile a migration entry
  * says which page the first entry of a run has mapped; the others are none.  A fault waits for
- * the lock before it sets an entry, whichever it finds.  What it makes of a none entry until then
- * is not in vain, since no entry is put back once it was cleared.  So one flush serves all pages of
- * the table, and no memory is needed, of which there is none in reclaim.  (The walk caches are
- * flushed when the table is unhooked.)
+ * the lock before it sets an entry, whichever it finds.  The page that it prepares for a none
+ * entry until then will be needed, because no cleared entry is put back.  So one flush serves all
+ * pages of the table, and dropping allocates nothing: reclaim has no memory to give.  (The walk
+ * caches are flushed when the table is unhooked.)
  */
 #include <linux/dax.h>
 #include <linux/hugetlb.h>
@@ -250,7 +250,7 @@ static void drop_note_young(const struct drop *d, unsigned long addr, struct fol
 			    const struct folio *last)
 {
 	folio_clear_idle(folio);
-	if (d->runs && folio != last && drop_has_recency(d, addr))
+	if (d->busy && folio != last && drop_has_recency(d, addr))
 		folio_mark_accessed(folio);
 }
 

@@ -27,10 +27,10 @@
 #include "../stat.h"
 
 /* In one walk at most: */
-#define DROP_PLACES_MAX		4096	/* mms of the list that are passed; those behind never go */
+#define DROP_PLACES_MAX		4096	/* mms of the list; tables of mms behind these never go */
 #define DROP_LOOKS_MAX		64	/* mms that are looked at */
 #define DROP_THREADS_ALL	256	/* threads of all of these; then no more mms are */
-#define DROP_STEPS_STAYED	16	/* that a table counts as which was looked at, and stays */
+#define DROP_STEPS_STAYED	16	/* steps that a table costs that was judged and stays */
 
 #define DROP_TABLES_MIN		32	/* an mm with fewer is not worth it */
 #define DROP_THREADS_MAX	64	/* an mm with more is not idle */
@@ -168,7 +168,7 @@ static unsigned long drop_look(struct drop *d, struct vm_area_struct *vma, unsig
 	d->steps_left--;
 	if (!pmd)
 		return (addr | ~PUD_MASK) + 1;
-	if (drop_is_wanted(d, pmd) && (!d->runs || drop_is_old(d, vma, pmd, addr))) {
+	if (drop_is_wanted(d, pmd) && (!d->busy || drop_is_old(d, vma, pmd, addr))) {
 		d->looked++;
 		if (drop_table(d, pmd, addr))
 			d->dropped++;
@@ -221,8 +221,8 @@ static bool drop_mm_may(struct drop *d, const struct drop_call *call)
 
 	if (mm_has_notifiers(d->mm) || check_stable_address_space(d->mm))
 		return false;
-	d->runs = !drop_mm_is_idle(d->mm, 1, call->before, &looked);
-	return !d->runs || call->running;
+	d->busy = !drop_mm_is_idle(d->mm, 1, call->before, &looked);
+	return !d->busy || call->running;
 }
 
 enum drop_end {

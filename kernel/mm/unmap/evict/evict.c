@@ -96,7 +96,7 @@ static void evict_start_run(struct unmap_op *op, struct page_vma_mapped_walk *pv
 	run->pte = unmap_arch_peek(pvmw->pte);
 	run->page = folio_page(op->folio, 0);
 	run->nr = 1;
-	run->noted = false;
+	run->deferred = false;
 }
 
 /* Law 9. */
@@ -166,7 +166,7 @@ static __always_inline bool evict_finish(struct unmap_op *op, unsigned int nr,
 static __always_inline bool evict_file(struct unmap_op *op, unsigned int nr)
 {
 	VM_WARN_ON_ONCE_FOLIO(!pte_present(op->run.pte), op->folio);
-	VM_WARN_ON_ONCE_FOLIO(op->run.noted && run_is_written_back(op), op->folio);
+	VM_WARN_ON_ONCE_FOLIO(op->run.deferred && run_is_written_back(op), op->folio);
 
 	if (unlikely(pte_uffd(op->run.pte)))
 		unmap_run_leave_markers(op->vma, &op->run);

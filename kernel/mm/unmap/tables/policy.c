@@ -24,10 +24,10 @@ enum tables_policy unmap_tables_policy = TABLES_EAGER;
 /* Record the tables of the batch, to be freed later.  The batch is empty on return. */
 static void policy_keep(struct table_batch *batch)
 {
-	unsigned long start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
-	unsigned long end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
+	unsigned long start = batch->addr + __ffs(batch->empty) * PMD_SIZE;
+	unsigned long end = batch->addr + (__fls(batch->empty) + 1) * PMD_SIZE;
 
-	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->noted));
+	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->empty));
 	unmap_batch_forget(batch);
 }
 
@@ -44,7 +44,7 @@ void unmap_batch_finish(struct table_batch *batch)
 	VM_WARN_ON_ONCE(batch->mmap_locked && !unmap_may_wait(batch->vma->vm_mm));
 	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm))
 		unmap_batch_free(batch, 0);
-	if (batch->noted)
+	if (batch->empty)
 		policy_keep(batch);
 }
 

@@ -471,7 +471,7 @@ bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
 	spinlock_t *pml = pmd_lockptr(mm, pmd);
 
 	lockdep_assert_held(ptl);
-	if (UNMAP_ARCH_TABLES_PINNED || batch->noted || !batch->mmap_locked ||
+	if (UNMAP_ARCH_TABLES_PINNED || batch->empty || !batch->mmap_locked ||
 	    !unmap_policy_eager())
 		return false;
 	if (ptl != pml && !spin_trylock(pml))
@@ -512,11 +512,11 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 	unsigned long start = ULONG_MAX, end = 0;
 	unsigned int i, nr = 0;
 
-	for_each_set_bit(i, &batch->noted, TABLE_BATCH) {
+	for_each_set_bit(i, &batch->empty, TABLE_BATCH) {
 		unsigned long addr = batch->addr + i * PMD_SIZE;
 
 		if (UNMAP_ARCH_TABLES_PINNED || !batch_unhook_one(batch, i, pml, age, gone)) {
-			__clear_bit(i, &batch->noted);
+			__clear_bit(i, &batch->empty);
 			continue;
 		}
 		start = min(start, addr);
@@ -554,7 +554,7 @@ static void batch_trace(const struct table_batch *batch)
 
 	if (!trace_table_free_enabled())
 		return;
-	for_each_set_bit(i, &batch->noted, TABLE_BATCH)
+	for_each_set_bit(i, &batch->empty, TABLE_BATCH)
 		trace_table_free(batch->vma->vm_mm, batch->addr + i * PMD_SIZE, batch->by);
 }
 
@@ -584,7 +584,7 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 		return 0;
 	/* Other tasks may have filled or freed the tables since they were seen empty. */
 	unmap_window();
-	if (!batch_lock(batch, batch->noted, pml, 0)) {
+	if (!batch_lock(batch, batch->empty, pml, 0)) {
 		unmap_batch_forget(batch);
 		return 0;
 	}

@@ -76,7 +76,7 @@ enum table_by {
  * @by: for the trace point
  * @pmd: the first PMD of the batch, aligned to a batch
  * @addr: the first address that @pmd translates
- * @noted: one bit for each table that was seen empty
+ * @empty: one bit for each table that was seen empty
  * @whole: one bit for each of those tables that stock would have freed, too: see
  *	discard_takes_all()
  * @busy: for sweeps: one bit for each table that was left because its lock was not free
@@ -89,7 +89,7 @@ struct table_batch {
 	enum table_by by;
 	pmd_t *pmd;
 	unsigned long addr;
-	unsigned long noted;
+	unsigned long empty;
 	unsigned long whole;
 	unsigned long busy;
 	int slot;
@@ -103,7 +103,7 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 	batch->tlb = tlb;
 	batch->mmap_locked = false;
 	batch->by = TABLE_BY_DISCARD;
-	batch->noted = 0;
+	batch->empty = 0;
 	batch->whole = 0;
 }
 
@@ -188,7 +188,7 @@ static __always_inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t
 static inline bool unmap_batch_fits(const struct table_batch *batch,
 				    unsigned long addr)
 {
-	return !batch->noted || batch->addr == (addr & TABLE_BATCH_MASK);
+	return !batch->empty || batch->addr == (addr & TABLE_BATCH_MASK);
 }
 
 /* Add a table that was seen empty.  @addr: any address that the table translates. */
@@ -200,7 +200,7 @@ static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
 	VM_WARN_ON_ONCE(!unmap_batch_fits(batch, addr));
 	batch->pmd = pmd - i;
 	batch->addr = addr & TABLE_BATCH_MASK;
-	batch->noted |= BIT(i);
+	batch->empty |= BIT(i);
 }
 
 /*
@@ -214,7 +214,7 @@ static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned lo
 
 static inline void unmap_batch_forget(struct table_batch *batch)
 {
-	batch->noted = 0;
+	batch->empty = 0;
 	batch->whole = 0;
 }
 
@@ -224,7 +224,7 @@ void unmap_batch_finish(struct table_batch *batch);
 /* Free or record the noted tables, as the policy says.  No page-table lock is held. */
 static inline void unmap_batch_settle(struct table_batch *batch)
 {
-	if (batch->noted)
+	if (batch->empty)
 		unmap_batch_finish(batch);
 }
 

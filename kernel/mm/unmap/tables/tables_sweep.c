@@ -77,7 +77,7 @@ static void sweep_spare_busy(struct sweep *s)
 static void sweep_batch(struct sweep *s)
 {
 	struct table_batch *batch = &s->batch;
-	unsigned int nr = hweight_long(batch->noted), freed;
+	unsigned int nr = hweight_long(batch->empty), freed;
 	unsigned long start, end;
 
 	if (!nr)
@@ -86,8 +86,8 @@ static void sweep_batch(struct sweep *s)
 		unmap_batch_finish(batch);
 		return;
 	}
-	start = batch->addr + __ffs(batch->noted) * PMD_SIZE;
-	end = batch->addr + (__fls(batch->noted) + 1) * PMD_SIZE;
+	start = batch->addr + __ffs(batch->empty) * PMD_SIZE;
+	end = batch->addr + (__fls(batch->empty) + 1) * PMD_SIZE;
 	freed = unmap_batch_free(batch, s->age);
 	s->freed += freed;
 	if (s->age && freed < nr)

@@ -50,7 +50,7 @@ static void unmap_batch_edges(struct kunit *test)
 		unmap_batch_note(&batch, pmds + i, addr + random_below(&t->rnd, PMD_SIZE));
 		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, pmds);
 		KUNIT_EXPECT_EQ(test, batch.addr, base);
-		KUNIT_EXPECT_EQ(test, batch.noted, BIT(i));
+		KUNIT_EXPECT_EQ(test, batch.empty, BIT(i));
 		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base));
 		KUNIT_EXPECT_TRUE(test, unmap_batch_fits(&batch, base + size - 1));
 		KUNIT_EXPECT_FALSE(test, unmap_batch_fits(&batch, base - 1));
@@ -75,7 +75,7 @@ static void unmap_batch_fills(struct kunit *test)
 
 		unmap_batch_note(&batch, t->pmds + i, addr);
 		unmap_batch_note(&batch, t->pmds + i, addr);
-		KUNIT_EXPECT_EQ(test, batch.noted, GENMASK(i, 0));
+		KUNIT_EXPECT_EQ(test, batch.empty, GENMASK(i, 0));
 		KUNIT_EXPECT_PTR_EQ(test, batch.pmd, &t->pmds[0]);
 	}
 }

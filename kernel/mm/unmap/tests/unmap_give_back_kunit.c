@@ -85,7 +85,7 @@ static void unmap_give_back_at_once(struct kunit *test)
 		/* Nothing is left to be flushed. */
 		KUNIT_EXPECT_EQ(test, 0UL, g->tlb.end);
 		unmap_table_free(&g->batch, g->table, GIVEN_ADDR);
-		KUNIT_EXPECT_EQ(test, 0UL, g->batch.noted);
+		KUNIT_EXPECT_EQ(test, 0UL, g->batch.empty);
 		giving_end(g);
 	}
 }
