@@ -2,7 +2,7 @@
 @@
 identifier f, a;
 @@
-list_may_get_place(struct folio *f, struct unmap_ahead *a)
+list_may_get_swap(struct folio *f, struct unmap_ahead *a)
 {
 + if (unmap_mutated(LIST_SLOTS))
 +	return true;
