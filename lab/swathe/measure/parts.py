@@ -58,7 +58,8 @@ MEMBERS: Mapping[str, str] = {
     """,
     RMAP: """
         folio_remove_rmap* __folio_remove_rmap* __folio_mod_stat discard_drop_rmap ahead_drop
-        rmap_pay_debt rmap_remove_large folio_remove_anon_rmap* __folio_add_rmap* munlock_*
+        rmap_pay_debt rmap_remove_large discard_pay_debt discard_rmap* folio_remove_anon_rmap*
+        __folio_add_rmap* munlock_*
     """,
     FREE: """
         free_unref_* __free_unref* free_frozen_* __free_frozen* free_pages* free_pcppages_bulk

@@ -19,6 +19,8 @@
  *                discarded (Linux 7.3)
  * cowed          private copies stay when a hole is punched in the file below
  * faulted        another CPU faults pages in at the same time
+ * many           more huge pages of shared memory than share a flush, with a half at either end:
+ *                their neighbours stay, and counters fall (laws 1 and 4)
  * stale          no CPU reads discarded content through a stale translation (law 1)
  */
 #define _GNU_SOURCE
@@ -128,7 +130,9 @@ VARIANTS(discard, anon, PRIVATE, 64);
 VARIANTS(discard, anon, PRIVATE, 1024);
 VARIANTS(discard, shmem, SHARED_MEMORY, 4);
 VARIANTS(discard, shmem, SHARED_MEMORY, 64);
+VARIANTS(discard, shmem, SHARED_MEMORY, 2048);
 VARIANTS(discard, file, SHARED_FILE, 64);
+VARIANTS(discard, file, SHARED_FILE, 2048);
 VARIANTS(discard, copied, COPIED, 64);
 
 /* Whether a discarded page reads as it should: as zero, or as the file. */
@@ -370,6 +374,7 @@ TEST_LONG(shared, uffd_wp)
 MEMORY_FIXTURE(shmem);
 VARIANTS(shmem, shmem, SHARED_MEMORY, 4);
 VARIANTS(shmem, shmem, SHARED_MEMORY, 64);
+VARIANTS(shmem, shmem, SHARED_MEMORY, 2048);
 
 /*
  * A read fault fills a hole with a clean folio and maps it writable: a write after that
@@ -395,6 +400,55 @@ TEST_LONG(shmem, dirty)
 		}
 		munmap(self->mem, LEN);
 	}
+}
+
+#define NR_HUGE	35L
+#define HUGE_LEN	(NR_HUGE * PMD)
+
+FIXTURE(huge) {
+	char *mem;
+};
+
+FIXTURE_VARIANT(huge) {
+	bool on;
+};
+
+FIXTURE_VARIANT_ADD(huge, on) { .on = true };
+FIXTURE_VARIANT_ADD(huge, off) { .on = false };
+
+FIXTURE_SETUP(huge)
+{
+	const char *missing = begin(PMD / KIB, variant->on);
+	int fd = memfd_create("unmap", MFD_CLOEXEC);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, HUGE_LEN));
+	self->mem = map_aligned(HUGE_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	close(fd);
+	fill(self->mem, HUGE_LEN, SEED);
+	ASSERT_EQ(HUGE_LEN / KIB, smaps_kib(self->mem, HUGE_LEN, "ShmemPmdMapped"));
+}
+
+FIXTURE_TEARDOWN(huge)
+{
+	end();
+}
+
+TEST_LONG(huge, many)
+{
+	size_t len = HUGE_LEN - PMD;
+	char *from = self->mem + PMD / 2;
+	long rss = status_pages("RssShmem");
+
+	ASSERT_EQ(0, madvise(from, len, MADV_DONTNEED));
+	EXPECT_EQ(0, count_pages(from, len, PM_PRESENT));
+	EXPECT_GE(SLACK, llabs(status_pages("RssShmem") - rss + HUGE_LEN / (long)PAGE));
+	EXPECT_EQ(0, count_wrong(self->mem, HUGE_LEN, SEED));
+	EXPECT_EQ(0, munmap(self->mem, HUGE_LEN));
+	EXPECT_GE(SLACK, status_pages("RssShmem"));
 }
 
 FIXTURE(image) {

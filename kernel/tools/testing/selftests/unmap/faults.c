@@ -41,7 +41,7 @@
 /* Reclaim of a list of folios; unmapping a folio from a VMA, in stock code and here. */
 #define RECLAIM	"shrink_folio_list"
 #define STOCK_UNMAP	"try_to_unmap_one"
-#define SWATHE_UNMAP	"evict_from_vma"
+#define SWATHE_UNMAP	"unmap_evict_from_vma"
 
 /* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
