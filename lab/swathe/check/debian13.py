@@ -152,7 +152,7 @@ def compile_mm(machine: DebianRoot) -> None:
     goals = [UNMAP, *objects(chosen)]
     said = machine.must(["make", f"-j{parallel.processors()}", "W=1", *goals], LINUX)
     missing = [
-        path for path in (f"{UNMAP}evict.o", *objects(chosen)) if not (built / path).is_file()
+        path for path in (f"{UNMAP}run.o", *objects(chosen)) if not (built / path).is_file()
     ]
     if missing:
         raise CheckFailed(f"make compiled no {missing[0]}: does {CONFIGS.name} have CONFIG_UNMAP?")
