@@ -151,9 +151,7 @@ def compile_mm(machine: DebianRoot) -> None:
     chosen = hooks.fitting(hooks.load(), version.of_tree(built))
     goals = [UNMAP, *objects(chosen)]
     said = machine.must(["make", f"-j{parallel.processors()}", "W=1", *goals], LINUX)
-    missing = [
-        path for path in (f"{UNMAP}run.o", *objects(chosen)) if not (built / path).is_file()
-    ]
+    missing = [path for path in (f"{UNMAP}run.o", *objects(chosen)) if not (built / path).is_file()]
     if missing:
         raise CheckFailed(f"make compiled no {missing[0]}: does {CONFIGS.name} have CONFIG_UNMAP?")
     warnings = compile_warnings.read(said, LINUX, chosen)
