@@ -117,7 +117,7 @@ TRACE_EVENT(run,
 		__entry->nr	= op->run.nr;
 		__entry->folio	= folio_nr_pages(op->folio);
 		__entry->kind	= kind;
-		__entry->noted	= op->run.noted;
+		__entry->noted	= op->run.deferred;
 	),
 
 	TP_printk("owner=%d addr=0x%lx pfn=0x%lx nr=%u folio=%u kind=%s flush=%s",
