@@ -97,7 +97,7 @@ def test_a_stopped_guest_is_killed(tmp_path: Path) -> None:
     stop.set()
     follower = vm.Follower(tmp_path / "out", print)
     with pytest.raises(vm.Stopped), vm.running(["sleep", "60"], tmp_path / "log") as child:
-        vm.watch(child, follower, 60, stop)
+        vm.watch(vm.Limit(child, 60, stop), follower)
     assert child.returncode == -signal.SIGKILL
 
 

@@ -8,21 +8,23 @@ there is no verdict: the VM is lost, and the job has neither passed nor failed.
 import os
 import re
 import signal
+import socket
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from swathe.base import process, processors, ui
 from swathe.base.errors import EnvironmentLacks, SwatheError, VmLost
 from swathe.base.paths import BUILD, scratch
-from swathe.guest import clock, initramfs
+from swathe.guest import apic_timer, clock, debug_port, initramfs
+from swathe.guest.apic_timer import ApicTimer
 from swathe.guest.clock import Clock
-from swathe.kernel.arch import Arch
+from swathe.kernel.arch import X86_64, Arch
 from swathe.kernel.build import BuiltKernel
 
 COMMAND_LINE = "panic=-1 oops=panic panic_on_warn=1"
@@ -95,9 +97,20 @@ class Machine:
         return self.clock is Clock.EXACT
 
     @property
+    def alone(self) -> bool:
+        """Whether it has one processor, and an instruction takes one nanosecond."""
+        return self.exact and self.cpus == 1
+
+    @property
+    def timer(self) -> ApicTimer | None:
+        """What its kernel is told of the local APIC; None where that saves nothing."""
+        measures = self.target is X86_64 and not self.alone and self.clock is not Clock.HOST
+        return apic_timer.of(self.built) if measures and not self.bare else None
+
+    @property
     def parameters(self) -> str:
         """The kernel's command line."""
-        alone = self.target.uniprocessor if self.exact and self.cpus == 1 else ""
+        alone = self.target.uniprocessor if self.alone else ""
         busy = self.target.parallel if self.clock is Clock.HOST else ""
         time = clock.parameters(self.clock, self.target)
         words = (self.target.console, COMMAND_LINE, alone, busy, time, self.boot)
@@ -240,18 +253,22 @@ def terminal_kept() -> Iterator[None]:
 
 @contextmanager
 def running(
-    argv: list[str], log: Path, terminal: bool = False
+    argv: list[str], log: Path, terminal: bool = False, inherited: Sequence[int] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a child process, and kill it when the block ends, also by an exception.
 
     The log gets the child's output. With a terminal it gets stderr only: stdin and stdout are
     the lab's own.
+
+    inherited: file descriptors that the child has, too
     """
     process.echo(argv)
     with log.open("wb") as file:
         stdin, stdout = (None, None) if terminal else (subprocess.DEVNULL, file)
         try:
-            child = subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=file)
+            child = subprocess.Popen(
+                argv, stdin=stdin, stdout=stdout, stderr=file, pass_fds=inherited
+            )
         except FileNotFoundError as error:
             raise process.missing(argv[0]) from error
     try:
@@ -296,28 +313,36 @@ def kept_waiting(pid: int) -> float:
     return max(waited)
 
 
-def watch(
-    child: subprocess.Popen[bytes],
-    follower: Follower,
-    limit: float,
-    stop: Signal | None = None,
-) -> bool:
-    """Follow the guest's output until it ends; False if it exceeds the time limit.
+@dataclass
+class Limit:
+    """The time that a guest has, in seconds, from now on.
 
-    The limit is for a guest that is dead: time for which the host kept it waiting does not count.
+    It is for a guest that is dead: time for which the host kept it waiting does not count.
     """
-    begin = time.monotonic()
-    while child.poll() is None:
-        follower.poll()
-        if stop and stop.is_set():
+
+    child: subprocess.Popen[bytes]
+    seconds: float
+    stop: Signal | None = None
+    begin: float = field(default_factory=time.monotonic)
+
+    def exceeded(self) -> bool:
+        passed = time.monotonic() - self.begin
+        return passed > self.seconds and passed - kept_waiting(self.child.pid) > self.seconds
+
+    def runs(self) -> bool:
+        """Whether the guest still runs, and may; raise Stopped if the host wants it to end."""
+        if self.stop and self.stop.is_set():
             raise Stopped("the guest was stopped before its job was done")
-        late = time.monotonic() - begin > limit
-        if late and time.monotonic() - begin - kept_waiting(child.pid) > limit:
-            follower.poll(last=True)
-            return False
+        return self.child.poll() is None and not self.exceeded()
+
+
+def watch(limit: Limit, follower: Follower) -> bool:
+    """Follow the guest's output until it ends; False if it exceeds the time limit."""
+    while limit.runs():
+        follower.poll()
         time.sleep(POLL)
     follower.poll(last=True)
-    return True
+    return limit.child.poll() is not None
 
 
 def boot(
@@ -360,13 +385,22 @@ def attend(
     stop: Signal | None = None,
 ) -> Exit:
     """Start QEMU, follow its output, and read the verdict."""
+    argv, timer = command(machine, archive, home), machine.timer
+    debugger, port = socket.socketpair()
+    if timer:
+        argv += debug_port.options(port.fileno())
     with (
         processors.one(),
         terminal_kept(),
-        running(command(machine, archive, home), home / "qemu.log", machine.terminal) as child,
+        debugger,
+        running(argv, home / "qemu.log", machine.terminal, [port.fileno()]) as child,
     ):
+        port.close()  # QEMU has it: what it closes is closed
+        limit = Limit(child, machine.timeout, stop)
+        if timer:
+            timer.tell(debugger, limit.runs)
         heard = home / ("console.log" if machine.bare else "out")
-        ended = watch(child, Follower(heard, on_text), machine.timeout, stop)
+        ended = watch(limit, Follower(heard, on_text))
     verdict = parse_verdict(told(machine, home))
     if verdict:
         return verdict
