@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Hand folios_put_refs() over to mm/unmap/linux_6_12/freeing.c.
+/// Hand folios_put_refs() over to mm/unmap/discard/freeing.c.
 ///
 /// Target:   mm/swap.c, folios_put_refs()
 /// Why here: it frees folios in batches, under one hold of the lock of their lruvec, for

@@ -49,7 +49,6 @@ PARTS = (
         "discard",
         (
             "mm/unmap/discard/*",
-            "mm/unmap/linux_6_12/freeing*",
             "mm/unmap/linux_6_12/shadows.c",
         ),
         "mm/unmap: discard memory in runs",
