@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// Hand folios_put_refs() over to mm/unmap/discard/freeing.c.
 ///
-/// Target:   mm/swap.c, folios_put_refs()
+/// Target:   mm/swap.c, or mm/folio.c, folios_put_refs()
 /// Why here: it frees folios in batches, under one hold of the lock of their lruvec, for
 ///           munmap(), exit, MADV_DONTNEED and truncation.
 /// Missing:  two definitions of the function: the kernel does not link.

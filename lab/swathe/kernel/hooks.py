@@ -45,7 +45,10 @@ def missed_all(found: Sequence[HookMissed]) -> HookMissed:
 
 
 class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One entry of hooks/series; hooks/<name>.cocci is the rule."""
+    """One entry of hooks/series; hooks/<name>.cocci is the rule.
+
+    same_as: another hook, whose rule this one has, for a kernel where the code is in another file
+    """
 
     name: str
     file: str
@@ -57,10 +60,11 @@ class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     removed: int
     why: str
     missed: str
+    same_as: str = ""
 
     @property
     def rule(self) -> Path:
-        return HOOKS / f"{self.name}.cocci"
+        return HOOKS / f"{self.same_as or self.name}.cocci"
 
 
 @dataclass(frozen=True)

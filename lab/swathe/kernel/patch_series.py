@@ -132,7 +132,7 @@ def of_hook(step: HookStep) -> Patch:
     title = fields.get("", hook.why).rstrip(".")
     message = [f"Purpose: {hook.why}."]
     message += [f"{said}: {fields[name]}" for name, said in REPEATED.items() if name in fields]
-    message.append(f"Made by the semantic patch hooks/{hook.name}.cocci.")
+    message.append(f"Made by the semantic patch hooks/{hook.rule.name}.")
     return Patch(
         hook.name,
         f"{hook.file.removesuffix('.c')}: {title[:1].lower()}{title[1:]}",

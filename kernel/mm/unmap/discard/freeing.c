@@ -9,10 +9,10 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
-#include <linux/pagevec.h>
 #include <linux/unmap.h>
 
 #include "freeing.h"
+#include "../compat_lru.h"
 #include "../internal.h"
 
 static void lru_debt_pay(struct lru_debt *debt)
@@ -33,7 +33,7 @@ static void lru_debt_settle(struct lru_debt *debt)
 	if (!debt->lruvec)
 		return;
 	lru_debt_pay(debt);
-	unlock_page_lruvec_irqrestore(debt->lruvec, debt->irqs);
+	compat_lruvec_unlock_irqrestore(debt->lruvec, debt->irqs);
 	debt->lruvec = NULL;
 }
 
@@ -66,7 +66,7 @@ static __always_inline void take_off_list(struct lru_debt *debt, struct folio *f
 {
 	assert_in_stretch(debt, folio);
 	list_del(&folio->lru);
-	folio->flags &= ~LIST_FLAGS;
+	*compat_folio_flags(folio) &= ~LIST_FLAGS;
 	debt->pages += folio_nr_pages(folio);
 }
 
@@ -88,7 +88,7 @@ static noinline void begin_stretch(struct lru_debt *debt, struct folio *folio)
 		__folio_clear_lru_flags(folio);
 		return;
 	}
-	debt->key = READ_ONCE(folio->flags) & STRETCH_FLAGS;
+	debt->key = READ_ONCE(*compat_folio_flags(folio)) & STRETCH_FLAGS;
 	debt->charge = compat_charge(folio);
 	debt->lru = folio_lru_list(folio);
 	debt->zid = folio_zonenum(folio);
@@ -98,9 +98,9 @@ static noinline void begin_stretch(struct lru_debt *debt, struct folio *folio)
 
 /* Without a stretch the key is 0, which no folio has that is on a list. */
 static __always_inline bool joins_stretch(const struct lru_debt *debt,
-					  const struct folio *folio)
+					  struct folio *folio)
 {
-	return (READ_ONCE(folio->flags) & STRETCH_FLAGS) == debt->key &&
+	return (READ_ONCE(*compat_folio_flags(folio)) & STRETCH_FLAGS) == debt->key &&
 	       compat_charge(folio) == debt->charge;
 }
 
@@ -149,7 +149,10 @@ static __always_inline bool put_one(struct lru_debt *debt, struct folio *folio,
 	return true;
 }
 
-/* Those that are to be freed move to the front of the batch. */
+/*
+ * Those that are to be freed move to the front of the batch, past gaps.  The numbers in @refs
+ * stay where they are.
+ */
 static void put_together(struct folio_batch *folios, unsigned int *refs)
 {
 	struct lru_debt debt = {};
@@ -158,7 +161,7 @@ static void put_together(struct folio_batch *folios, unsigned int *refs)
 	for (i = 0; i < folio_batch_count(folios); i++) {
 		struct folio *folio = folios->folios[i];
 
-		if (put_one(&debt, folio, refs ? refs[i] : 1))
+		if (!compat_is_gap(folio) && put_one(&debt, folio, refs ? refs[i] : 1))
 			folios->folios[nr++] = folio;
 	}
 	lru_debt_settle(&debt);

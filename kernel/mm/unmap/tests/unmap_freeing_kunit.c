@@ -11,10 +11,10 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
-#include <linux/pagevec.h>
 #include <linux/swap.h>
 #include <linux/unmap.h>
 
+#include "../compat_lru.h"
 #include "../internal.h"
 
 #define ORDER	2
@@ -163,10 +163,36 @@ static void unmap_freeing_held(struct kunit *test)
 	free_and_expect_sizes(test, folio_batch_count(&held));
 }
 
+/* Every other entry of the batch is a gap, and is not given to anybody. */
+static void unmap_freeing_gaps(struct kunit *test)
+{
+	struct unmap_freeing_test *t = test->priv;
+	unsigned int i, refs[PAGEVEC_SIZE];
+	long pages = 0;
+
+	if (!compat_is_gap(NULL))
+		kunit_skip(test, "batches have no gaps before Linux 7.3");
+	for (i = 0; i < PAGEVEC_SIZE; i++) {
+		refs[i] = 1 + i % 2;
+		if (i % 2)
+			pages += add_folio(test, i / 4 * 5);
+		else
+			folio_batch_add(&t->folios, NULL);
+		if (i % 2)
+			folio_ref_inc(t->folios.folios[i]);
+	}
+	lru_add_drain();
+	KUNIT_EXPECT_EQ(test, pages, pages_grown(t));
+	folios_put_refs(&t->folios, refs);
+	KUNIT_EXPECT_EQ(test, 0, folio_batch_count(&t->folios));
+	KUNIT_EXPECT_EQ(test, 0, pages_grown(t));
+}
+
 static struct kunit_case unmap_freeing_cases[] = {
 	KUNIT_CASE(unmap_freeing_mixed),
 	KUNIT_CASE(unmap_freeing_stretches),
 	KUNIT_CASE(unmap_freeing_held),
+	KUNIT_CASE(unmap_freeing_gaps),
 	{}
 };
 

@@ -9,6 +9,7 @@
  * referenced    pages that somebody else holds stay on their lists until they are released
  * ages          active and inactive pages, or old and young ones, in turn
  * groups        pages of two control groups in turn
+ * removed       one of them has been removed before: on Linux 7.3 its pages are on its parent's lists
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -97,10 +98,13 @@ static void read_sizes(struct sizes *sizes)
 	read_group(sizes);
 }
 
-/* Pages wait in batches of this CPU before they get on a list: munmap() drains these. */
+/* Pages wait in batches of this CPU before they get on a list: MADV_COLD drains these. */
 static void drain(void)
 {
-	munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+	char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise(page, PAGE, MADV_COLD);
+	munmap(page, PAGE);
 }
 
 FIXTURE(freeing) {
@@ -242,9 +246,6 @@ FIXTURE_SETUP(freeing)
 {
 	const char *missing;
 
-	/* Newer kernels keep statistics in other batches, with which the bounds below do not fit. */
-	if (!kernel_before(7))
-		SKIP(return, "freed pages are accounted for together on Linux 6.12 only");
 	own = OWN + (long)(variant->kib * KIB / PAGE);
 	missing = begin(variant->kib, variant->on);
 	if (missing)
@@ -373,46 +374,86 @@ TEST_LONG(freeing, ages)
 	expect_as_before(_metadata, &self->before, variant->kind);
 }
 
-TEST_LONG(freeing, groups)
-{
-	char other[64], path[96];
-	int status, fd;
+/* A file of shared memory whose even pages are charged to another control group. */
+struct shared {
+	char other[64];
 	char *mem;
+	int fd;
+};
+
+static void touch_every_other(char *mem, long first)
+{
+	for (long i = first; i < PAGES; i += 2)
+		mem[i * PAGE] = 1;
+	drain();
+}
+
+static bool touch_in_other(struct shared *shared)
+{
+	char path[96];
+	int status;
 	pid_t pid;
 
-	if (variant->kind != SHMEM)
-		SKIP(return, "for shared memory");
-	snprintf(other, sizeof(other), CGROUP_ROOT "/unmap-other-%d", getpid());
-	snprintf(path, sizeof(path), "%s/cgroup.procs", other);
-	fd = memfd_create("unmap", MFD_CLOEXEC);
-	ASSERT_EQ(0, ftruncate(fd, LEN));
-	mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	ASSERT_NE(MAP_FAILED, mem);
-	ASSERT_EQ(0, mkdir(other, 0755));
+	snprintf(path, sizeof(path), "%s/cgroup.procs", shared->other);
 	pid = fork();
 	if (!pid) {
 		if (!write_number(path, getpid()))
 			_exit(1);
-		for (long i = 0; i < PAGES; i += 2)
-			mem[i * PAGE] = 1;
-		drain();
+		touch_every_other(shared->mem, 0);
 		_exit(0);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
-	for (long i = 1; i < PAGES; i += 2)
-		mem[i * PAGE] = 1;
-	drain();
-	EXPECT_GE(own, llabs(group_grown(&self->before, SHMEM, PAGES + PAGES / 2) -
-			     (PAGES + PAGES / 2)));
-	ASSERT_EQ(0, ftruncate(fd, 0));
-	expect_grown(_metadata, &self->before, SHMEM, variant->generations, PAGES);
-	snprintf(path, sizeof(path), "%s/memory.stat", other);
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+static bool share(struct shared *shared)
+{
+	snprintf(shared->other, sizeof(shared->other), CGROUP_ROOT "/unmap-other-%d", getpid());
+	shared->fd = memfd_create("unmap", MFD_CLOEXEC);
+	if (shared->fd < 0 || ftruncate(shared->fd, LEN))
+		return false;
+	shared->mem = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_SHARED, shared->fd);
+	if (shared->mem == MAP_FAILED || mkdir(shared->other, 0755) || !touch_in_other(shared))
+		return false;
+	touch_every_other(shared->mem, 1);
+	return true;
+}
+
+static void expect_other_empty(struct __test_metadata *_metadata, const struct shared *shared)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/memory.stat", shared->other);
 	for (int i = 0; i < TRIES && read_named(path, "inactive_anon"); i++)
 		usleep(WAIT);
 	EXPECT_EQ(0, read_named(path, "inactive_anon"));
 	EXPECT_EQ(0, read_named(path, "active_anon"));
-	rmdir(other);
+}
+
+TEST_LONG(freeing, groups)
+{
+	struct shared shared;
+
+	if (variant->kind != SHMEM)
+		SKIP(return, "for shared memory");
+	ASSERT_TRUE(share(&shared));
+	EXPECT_GE(own, llabs(group_grown(&self->before, SHMEM, PAGES + PAGES / 2) -
+			     (PAGES + PAGES / 2)));
+	ASSERT_EQ(0, ftruncate(shared.fd, 0));
+	expect_grown(_metadata, &self->before, SHMEM, variant->generations, PAGES);
+	expect_other_empty(_metadata, &shared);
+	rmdir(shared.other);
+}
+
+TEST_LONG(freeing, removed)
+{
+	struct shared shared;
+
+	if (variant->kind != SHMEM)
+		SKIP(return, "for shared memory");
+	ASSERT_TRUE(share(&shared));
+	ASSERT_EQ(0, rmdir(shared.other));
+	ASSERT_EQ(0, ftruncate(shared.fd, 0));
+	expect_grown(_metadata, &self->before, SHMEM, variant->generations, PAGES);
 }
 
 TEST_HARNESS_MAIN
