@@ -5,7 +5,6 @@ expression folio;
 unmap_ahead_is_hot(...)
 {
   ...
-- return (lru_gen_enabled() && folio_test_referenced(folio)) || folio_test_young(folio);
-+ return (!unmap_mutated(AHEAD_AGED) && lru_gen_enabled() && folio_test_referenced(folio)) ||
-+	folio_test_young(folio);
+- return compat_aging_kept(folio) || folio_test_young(folio);
++ return (!unmap_mutated(AHEAD_AGED) && compat_aging_kept(folio)) || folio_test_young(folio);
 }

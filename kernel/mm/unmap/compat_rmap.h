@@ -30,6 +30,7 @@ static inline int folio_sub_return_large_mapcount(struct folio *folio, int nr,
 }
 
 #define folio_large_nr_pages	folio_nr_pages
+#define folio_maybe_mapped_shared	folio_likely_mapped_shared
 
 /* Zap without details; the first only VM_PFNMAP and VM_MIXEDMAP.  Renamed in 7.3. */
 #define zap_special_vma_range	zap_vma_ptes
@@ -43,6 +44,12 @@ static inline void zap_vma_range(struct vm_area_struct *vma, unsigned long addr,
 /* Set by the rmap walk when it goes on to another page table. */
 #define PVMW_PGTABLE_CROSSED	0
 #endif
+
+/* Whether aging by MGLRU found the folio young, so that the loop of reclaim keeps it if mapped. */
+static inline bool compat_aging_kept(const struct folio *folio)
+{
+	return UNMAP_ON_6_12 && lru_gen_enabled() && folio_test_referenced(folio);
+}
 
 /* Interrupts may come in: only preemption is disabled. */
 static inline void compat_mod_lruvec_state(struct lruvec *lruvec, enum node_stat_item item,

@@ -54,6 +54,32 @@ static inline void compat_swap_drop(swp_entry_t entry, unsigned int nr)
 #endif
 }
 
+/* Give a swap entry to a folio that is locked, and mark it dirty: nobody wrote it there yet. */
+static inline bool compat_swap_alloc(struct folio *folio)
+{
+#if UNMAP_ON_6_12
+	return add_to_swap(folio);
+#else
+	if (folio_alloc_swap(folio))
+		return false;
+	folio_mark_dirty(folio);
+	return true;
+#endif
+}
+
+/*
+ * Whether a large folio, which is locked, has no references but those of its mappings, of the
+ * swap cache, and the one of the caller.
+ */
+static inline bool compat_refs_are_ours(struct folio *folio)
+{
+#if UNMAP_ON_6_12
+	return can_split_folio(folio, 1, NULL);
+#else
+	return folio_expected_ref_count(folio) == folio_ref_count(folio) - 1;
+#endif
+}
+
 /*
  * The memcg of a swap entry, only to be compared: entries that are freed together must agree
  * in it.  7.3 uncharges each memcg itself.

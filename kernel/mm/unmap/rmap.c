@@ -4,6 +4,7 @@
  * these have the same memcg, node and type.
  */
 #include <linux/mm.h>
+#include <linux/oom.h>
 #include <linux/vmstat.h>
 
 #include "rmap.h"
@@ -109,4 +110,21 @@ void rmap_pay_debt(struct rmap_debt *debt)
 		compat_mod_lruvec_state(debt->lruvec, debt->item, -nr);
 	else
 		__mod_node_page_state(NODE_DATA(debt->nid), debt->item, -nr);
+}
+
+/**
+ * rmap_is_dying - whether the folio is freed soon, so that reclaim must leave it
+ * @vma: maps it
+ * @folio: the page-table lock of an entry that maps it is held
+ *
+ * True of swap-backed memory of a process that is gone, or as good as gone.
+ */
+bool rmap_is_dying(const struct vm_area_struct *vma, struct folio *folio)
+{
+	struct mm_struct *mm = vma->vm_mm;
+
+	if (likely(atomic_read(&mm->mm_users) && !check_stable_address_space(mm)))
+		return false;
+	return folio_test_anon(folio) && folio_test_swapbacked(folio) &&
+	       !folio_maybe_mapped_shared(folio);
 }

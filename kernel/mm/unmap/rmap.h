@@ -45,6 +45,7 @@ unmap_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
 	return vm_normal_page(vma, addr, pte);
 }
 
+bool rmap_is_dying(const struct vm_area_struct *vma, struct folio *folio);
 int rmap_remove_large(struct folio *folio, struct page *page, unsigned int nr,
 		      struct vm_area_struct *vma);
 void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_item item);

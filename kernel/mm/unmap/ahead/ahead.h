@@ -92,7 +92,7 @@ bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pt
 bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			    struct folio *folio, pte_t pte);
 
-/* ahead_swap.c: for Linux 6.12 with swap. */
+/* ahead_swap.c */
 #ifdef CONFIG_UNMAP_AHEAD_SWAP
 void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 		      unsigned int left);

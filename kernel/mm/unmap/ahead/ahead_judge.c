@@ -15,6 +15,7 @@
 #include <linux/userfaultfd_k.h>
 
 #include "ahead.h"
+#include "../compat_rmap.h"
 #include "../internal.h"
 
 /* VMAs where a page needs more than to be unmapped, or where dirty has another meaning. */
@@ -134,9 +135,9 @@ bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahe
  * @pte: maps it
  *
  * Once the folio is unmapped the loop takes it for unreferenced.  Aging of MGLRU clears
- * young and then sets PG_referenced, under the page-table lock, and the loop keeps mapped
- * folios that have it.  Without MGLRU the loop looks at PG_referenced whether the folio is
- * mapped or not.
+ * young and then, on 6.12, sets PG_referenced, under the page-table lock, and the loop keeps
+ * mapped folios that have it.  Without MGLRU, and on 7.3, PG_referenced counts alike whether the
+ * folio is mapped or not.
  */
 bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pte_t pte)
 {
@@ -144,7 +145,7 @@ bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pt
 		return false;
 	if (pte_young(pte))
 		return true;
-	return (lru_gen_enabled() && folio_test_referenced(folio)) || folio_test_young(folio);
+	return compat_aging_kept(folio) || folio_test_young(folio);
 }
 
 /**

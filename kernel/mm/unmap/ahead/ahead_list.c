@@ -21,7 +21,7 @@
 #include "../flush.h"
 #include "../internal.h"
 #include "../knobs.h"
-#include "../linux_6_12/reference.h"
+#include "../rmap.h"
 #include "../run.h"
 #include "../stat.h"
 
@@ -87,7 +87,7 @@ static bool list_is_hot(const struct unmap_op *op, const struct unmap_ahead *ahe
 		if (unmap_ahead_is_hot(ahead, op->folio, pte))
 			return true;
 	}
-	return unmap_reference_is_dying(op->vma, op->folio);
+	return rmap_is_dying(op->vma, op->folio);
 }
 
 /* Whether the run is all of the folio, and may go. */

@@ -15,10 +15,10 @@
 #include <linux/swap.h>
 
 #include "ahead.h"
+#include "../compat_swap.h"
 #include "../internal.h"
 #include "../knobs.h"
 #include "../stat.h"
-#include "../../swap.h"
 
 /**
  * unmap_ahead_look - find folios that need swap entries
@@ -49,15 +49,20 @@ void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead, unsi
 
 /*
  * Whether there is room, so that none is refused and counted as such twice: here, and
- * when the loop comes to it.  The folio is locked, which keeps its memcg.  Room for a large
+ * when the loop comes to it.  RCU keeps the memcg and its parents: on 7.3 the folio's lock keeps
+ * only what it is charged to, and the memcg behind that may go.  Room for a large
  * folio may be in pieces: then the loop asks again, and the failure counts twice.
  */
 static bool ahead_swap_has_room(struct folio *folio)
 {
-	struct mem_cgroup *memcg = folio_memcg(folio);
+	struct mem_cgroup *memcg;
+	long room;
 
-	return (memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages()) >=
-	       folio_nr_pages(folio);
+	rcu_read_lock();
+	memcg = folio_memcg(folio);
+	room = memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages();
+	rcu_read_unlock();
+	return room >= folio_nr_pages(folio);
 }
 
 /*
@@ -67,14 +72,19 @@ static bool ahead_swap_has_room(struct folio *folio)
  */
 static bool ahead_swap_one(struct folio *folio)
 {
+	bool done;
+
 	if (!folio_test_anon(folio) || !folio_test_swapbacked(folio) ||
 	    folio_test_swapcache(folio) || !folio_mapped(folio) ||
 	    unmap_ahead_needs_care(folio))
 		return false;
 	if (folio_test_large(folio) &&
-	    (folio_test_partially_mapped(folio) || !can_split_folio(folio, 1, NULL)))
+	    (folio_test_partially_mapped(folio) || !compat_refs_are_ours(folio)))
 		return false;
-	return ahead_swap_has_room(folio) && add_to_swap(folio);
+	done = ahead_swap_has_room(folio) && compat_swap_alloc(folio);
+	/* Reclaim would drop a clean folio without writing it. */
+	VM_WARN_ON_ONCE_FOLIO(done && !folio_test_dirty(folio), folio);
+	return done;
 }
 
 /**
@@ -99,7 +109,8 @@ bool unmap_ahead_swap_one(struct folio *folio)
  *
  * May sleep.  Each folio is locked while it gets its swap entry, if nobody else has locked it.  The
  * first folio of the stretch is locked, too, and unmapped: its process may wait for it.  So stops
- * if another task should run, or did; and at the first folio that gets none.
+ * if another task should run, or did; and at the first folio that gets none, or whose swap entry
+ * the next one got: where swap is nearly full, entries that nobody uses yet are taken back.
  *
  * Return: how many got one.
  */
@@ -107,12 +118,15 @@ unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->wanting;
 	unsigned long switches = unmap_ahead_switches();
+	struct folio *last = NULL;
 	unsigned int left;
 
 	for (left = ahead->wanted; left; left--, pos = pos->prev) {
 		struct folio *folio = list_entry(pos, struct folio, lru);
 		bool done;
 
+		if (last && !folio_test_swapcache(last))
+			break;
 		if (need_resched() || unmap_ahead_switches() != switches ||
 		    !folio_trylock(folio))
 			break;
@@ -120,6 +134,7 @@ unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
 		folio_unlock(folio);
 		if (!done)
 			break;
+		last = folio;
 	}
 	unmap_count(UNMAP_STAT_AHEAD_SLOTS, ahead->wanted - left);
 	return ahead->wanted - left;

@@ -182,23 +182,6 @@ unsigned int unmap_reference_entries(struct page_vma_mapped_walk *pvmw, bool *yo
 	return reference_run(pvmw, young);
 }
 
-/**
- * unmap_reference_is_dying - whether the folio is freed soon, so that reclaim must leave it
- * @vma: maps it
- * @folio: the page-table lock of an entry that maps it is held
- *
- * True of swap-backed memory of a process that is gone, or as good as gone.
- */
-bool unmap_reference_is_dying(const struct vm_area_struct *vma, struct folio *folio)
-{
-	struct mm_struct *mm = vma->vm_mm;
-
-	if (likely(atomic_read(&mm->mm_users) && !check_stable_address_space(mm)))
-		return false;
-	return folio_test_anon(folio) && folio_test_swapbacked(folio) &&
-	       !folio_likely_mapped_shared(folio);
-}
-
 /*
  * Whether a mlocked VMA maps the whole of a large folio by one page table, where the walk has
  * counted @mlocked entries.  If not, reclaim may take the folio.
@@ -255,7 +238,7 @@ static bool reference_in_vma(struct folio *folio, struct vm_area_struct *vma,
 			sum->mapcount--;
 			continue;
 		}
-		if (unmap_reference_is_dying(vma, folio)) {
+		if (rmap_is_dying(vma, folio)) {
 			page_vma_mapped_walk_done(&pvmw);
 			sum->referenced = -1;
 			return false;

@@ -13,6 +13,7 @@
 #include <linux/pagemap.h>
 #include <linux/pgtable.h>
 
+#include "../compat_lru.h"
 #include "../ahead/ahead.h"
 #include "../internal.h"
 #include "../knobs.h"
@@ -218,16 +219,16 @@ static void unmap_ahead_refuses_folios(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, collect(test), 8);
 	t->folios[8]->mapping = &t->other;
 	KUNIT_EXPECT_EQ(test, collect(test), 7);
-	set_bit(PG_writeback, &t->folios[7]->flags);
+	set_bit(PG_writeback, compat_folio_flags(t->folios[7]));
 	KUNIT_EXPECT_EQ(test, collect(test), 6);
-	set_bit(PG_mlocked, &t->folios[6]->flags);
+	set_bit(PG_mlocked, compat_folio_flags(t->folios[6]));
 	KUNIT_EXPECT_EQ(test, collect(test), 5);
 	folio_ref_add(t->folios[4], GUP_PIN_COUNTING_BIAS);
 	KUNIT_EXPECT_EQ(test, collect(test), 3);
 
 	folio_ref_sub(t->folios[4], GUP_PIN_COUNTING_BIAS);
-	clear_bit(PG_mlocked, &t->folios[6]->flags);
-	clear_bit(PG_writeback, &t->folios[7]->flags);
+	clear_bit(PG_mlocked, compat_folio_flags(t->folios[6]));
+	clear_bit(PG_writeback, compat_folio_flags(t->folios[7]));
 }
 
 static void unmap_ahead_never_waits(struct kunit *test)
@@ -288,13 +289,13 @@ static void unmap_ahead_takes_lazyfree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, collect(test), UNMAP_AHEAD_MAX);
 	folio_set_swapbacked(t->folios[9]);
 	KUNIT_EXPECT_EQ(test, collect(test), 8);
-	set_bit(PG_dirty, &t->folios[6]->flags);
+	set_bit(PG_dirty, compat_folio_flags(t->folios[6]));
 	KUNIT_EXPECT_EQ(test, collect(test), 5);
 	t->folios[4]->mapping = &t->mapping;
 	KUNIT_EXPECT_EQ(test, collect(test), 3);
 
 	folio_clear_swapbacked(t->folios[9]);
-	clear_bit(PG_dirty, &t->folios[6]->flags);
+	clear_bit(PG_dirty, compat_folio_flags(t->folios[6]));
 }
 
 static void pretend_swap(struct unmap_ahead_test *t, bool swap)

@@ -80,7 +80,7 @@ long ahead_wrong(const struct scene *s)
 
 bool ahead_is_on(void)
 {
-	return switch_has(UNMAP_EVICT) && kernel_before(7);
+	return switch_has(UNMAP_EVICT);
 }
 
 long long ahead_taken(void)
