@@ -31,6 +31,8 @@
 #include "../window.h"
 
 #define AHEAD_LONGEST_PAUSE	7
+/* Each stretch is flushed, where stock flushes once for a batch of 31: shorter ones cost more. */
+#define AHEAD_SHORT		4
 
 DEFINE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
 
@@ -121,7 +123,7 @@ static void ahead_aim(struct unmap_op *op, const struct unmap_taken *taken, unsi
 
 /*
  * One flush for all.  It is noted even if no other CPU uses the mm, where that costs one full
- * flush at the end of reclaim's batch.
+ * flush when the stretch ends.
  */
 static void ahead_flush(struct unmap_op *op)
 {
@@ -246,6 +248,23 @@ static void ahead_settle(struct unmap_op *op, const struct unmap_ahead *ahead,
 		unmap_count(UNMAP_STAT_AHEAD_PUT_BACK, nr - gone);
 }
 
+/*
+ * Whether unmapping ahead gained less than it cost.  Pages that reclaim writes stock flushes one by
+ * one.
+ */
+static bool ahead_was_short(const struct unmap_ahead *ahead)
+{
+	unsigned int nr = ahead->nr + ahead->wanted;
+
+	return ahead->kind == UNMAP_KIND_SWAP ? !nr : nr < AHEAD_SHORT;
+}
+
+/* A process that is gone, or as good as gone: its memory is freed soon. */
+static bool ahead_is_vain(const struct unmap_op *op, const struct unmap_ahead *ahead)
+{
+	return ahead->references && rmap_is_dying(op->vma, op->folio);
+}
+
 /* Unmap the successors.  Returns whether there are any. */
 static bool ahead_unmap(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -291,14 +310,14 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 	VM_WARN_ON_ONCE(ahead->nr || ahead->wanted);
 	if (folio_mapped(op->folio))
 		return false;
-	if (!unmap_ahead_suits(op, ahead)) {
+	if (!unmap_ahead_suits(op, ahead) || ahead_is_vain(op, ahead)) {
 		ahead_pause(true);
 		return false;
 	}
 	unmap_ahead_collect(op, ahead);
 	if (ahead->kind == UNMAP_KIND_SWAP && ahead->io)
 		unmap_ahead_look(op, ahead, ahead_following(op) - ahead->nr);
-	ahead_pause(!ahead->nr && !ahead->wanted);
+	ahead_pause(ahead_was_short(ahead));
 	if (!ahead->nr)
 		unmap_count(UNMAP_STAT_AHEAD_MISSED, !ahead->wanted);
 	return ahead_unmap(op, ahead);

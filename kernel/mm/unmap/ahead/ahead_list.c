@@ -225,12 +225,13 @@ struct list_look {
  * Give swap entries to those that need one: that may take long, so only one of them is locked
  * meanwhile, and others may run.  The first folio is locked, too: stop once others did run.  Stop
  * also where none seems to go; of large folios after two that stay, because to find that the room
- * for one is in pieces takes long.
+ * for one is in pieces takes long; and where swap is so full that one gets what the last one got.
  */
 static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 {
 	struct list_head *pos = ahead->rest->prev;
 	unsigned long switches = unmap_ahead_switches();
+	struct folio *last = NULL;
 	struct list_look look = { };
 	unsigned int refused = 0;
 
@@ -240,8 +241,11 @@ static struct list_look list_prepare_all(struct unmap_ahead *ahead)
 		look.seen++;
 		if (!folio_mapped(folio))
 			continue;
+		if (last && !list_has_backing(last))
+			break;
 		look.mapped++;
-		if (list_prepare(folio, ahead))
+		last = list_prepare(folio, ahead) ? folio : NULL;
+		if (last)
 			refused = 0;
 		else
 			refused += folio_test_large(folio) ? LIST_REFUSED_MAX / 2 : 1;

@@ -49,9 +49,11 @@ void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead, unsi
 
 /*
  * Whether there is room, so that none is refused and counted as such twice: here, and
- * when the loop comes to it.  RCU keeps the memcg and its parents: on 7.3 the folio's lock keeps
- * only what it is charged to, and the memcg behind that may go.  Room for a large
- * folio may be in pieces: then the loop asks again, and the failure counts twice.
+ * when the loop comes to it.  The last swap entries are left to those whose turn it is: a folio
+ * that is in use again when the loop comes to it keeps its own.  RCU keeps the memcg and its
+ * parents: on 7.3 the folio's lock keeps only what it is charged to, and the memcg behind that may
+ * go.  Room for a large folio may be in pieces: then the loop asks again, and the failure counts
+ * twice.
  */
 static bool ahead_swap_has_room(struct folio *folio)
 {
@@ -62,7 +64,7 @@ static bool ahead_swap_has_room(struct folio *folio)
 	memcg = folio_memcg(folio);
 	room = memcg ? mem_cgroup_get_nr_swap_pages(memcg) : get_nr_swap_pages();
 	rcu_read_unlock();
-	return room >= folio_nr_pages(folio);
+	return room >= folio_nr_pages(folio) + UNMAP_AHEAD_MAX;
 }
 
 /*
