@@ -41,8 +41,8 @@
  *
  * And:
  *
- * stale            a store to a page that was unmapped ahead is seen by a CPU whose TLB knows the old
- *                  page (a file's page that is mapped privately, lazyfree)
+ * stale            a store to a page that was unmapped ahead is seen by a CPU whose TLB knows the
+ *                  old page (a file's page that is mapped privately, lazyfree)
  * store            stores through a warm TLB reach the file, although writeback runs meanwhile
  * writeback        reclaim of pages that are being written
  * swap_full        swap is full halfway; no slot is lost

@@ -22,9 +22,9 @@
  * share	reclaim that is not urgent leaves them, unless they are a large share of memory
  * sysv		SysV shared memory, which faults do not map around: only urgent reclaim takes it
  * off		nothing goes with bit 0x0010 off
- * keeps	they stay if their memory is locked (mlock, SHM_LOCK), watched by userfaultfd, tracked
- *		by soft-dirty, mirrored by a device, or if a page in them was copied; or another VMA
- *		is beside it; or the OOM reaper took the rest of the process's memory
+ * keeps	they stay if their memory is locked (mlock, SHM_LOCK), watched by userfaultfd,
+ *		tracked by soft-dirty, mirrored by a device, or if a page in them was copied; or
+ *		another VMA is beside it; or the OOM reaper took the rest of the process's memory
  * strays	a table stays that still maps what munmap() is about to zap
  * watched	userfaultfd begins to watch memory meanwhile: from then on no table of it goes
  * watched_minor

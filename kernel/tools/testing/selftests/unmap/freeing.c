@@ -62,7 +62,8 @@ static void sum_generations(const char *name, struct sizes *sizes)
 	bool ours = false;
 	char line[256];
 
-	sizes->gen_anon = sizes->gen_file = 0;
+	sizes->gen_file = 0;
+	sizes->gen_anon = 0;
 	while (shown && fgets(line, sizeof(line), shown)) {
 		if (!strncmp(line, "memcg", strlen("memcg")))
 			ours = strstr(line, name);

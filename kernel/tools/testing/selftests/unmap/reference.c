@@ -65,8 +65,10 @@ FIXTURE_VARIANT(reference) {
 };
 
 #define VARIANTS(size) \
-	FIXTURE_VARIANT_ADD(reference, size ## K_classic) { .kib = FOLIO_KIB(size), .lru_gen = "0" }; \
-	FIXTURE_VARIANT_ADD(reference, size ## K_mglru) { .kib = FOLIO_KIB(size), .lru_gen = "7" }
+	FIXTURE_VARIANT_ADD(reference, size ## K_classic) { \
+		.kib = FOLIO_KIB(size), .lru_gen = "0" }; \
+	FIXTURE_VARIANT_ADD(reference, size ## K_mglru) { \
+		.kib = FOLIO_KIB(size), .lru_gen = "7" }
 
 VARIANTS(4);
 VARIANTS(64);

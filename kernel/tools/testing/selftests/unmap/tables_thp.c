@@ -5,9 +5,9 @@
  *
  * Each test runs with the switch off, where tables stay, and with every policy.  "eager" and
  * "pressure" must behave as if tables had stayed, except where stock frees them, too: on Linux
- * 7.3, if one MADV_DONTNEED has discarded a whole table.  With "huge", huge pages come back, and so they do with every policy
- * on architectures other than x86-64, which have no marks.  A test touches one page of each
- * 2 MiB, and counts how many of these 2 MiB are huge then.
+ * 7.3, if one MADV_DONTNEED has discarded a whole table.  With "huge", huge pages come back, and
+ * so they do with every policy on architectures other than x86-64, which have no marks.  A test
+ * touches one page of each 2 MiB, and counts how many of these 2 MiB are huge then.
  *
  * pieces_4K       huge pages, purged a page at a time
  * pieces_64K      64 KiB at a time

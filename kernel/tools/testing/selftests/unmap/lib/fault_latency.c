@@ -11,7 +11,7 @@
 
 static void note(struct latency *l, double seconds)
 {
-	double bound = 1e-5;
+	double bound = 0.00001;
 	int i;
 
 	for (i = 0; i < DECADES - 1 && seconds >= bound; i++)

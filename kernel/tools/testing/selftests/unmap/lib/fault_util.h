@@ -141,8 +141,8 @@ void table_window_at(long long nr);
 double now(void);		/* seconds */
 /*
  * False if the load of a host changes how long things take, or KASAN, which makes them take six to
- * fifteen times as long: the lab says UNMAP_CLOCK=host to such programs.  Tests that judge times are
- * then skipped.
+ * fifteen times as long: the lab says UNMAP_CLOCK=host to such programs.  Tests that judge times
+ * are then skipped.
  */
 bool clock_is_exact(void);
 #define CLOCK_INEXACT	"judges times, which KASAN or the host's load changes here (UNMAP_CLOCK=host)"

@@ -99,7 +99,7 @@ long smaps_kib(const void *mem, size_t len, const char *field)
 	return sum;
 }
 
-/* Whether pages from @at on are those of a folio whose first frame is @first: a head, then tails. */
+/* Whether pages from @at on are of a folio whose first frame is @first: a head, then tails. */
 static bool is_part(int kpageflags, const char *mem, __u64 first, size_t at, size_t nr)
 {
 	__u64 entries[BATCH], flags[BATCH];

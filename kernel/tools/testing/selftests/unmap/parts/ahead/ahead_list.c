@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One flush for many writes: see ahead.h.  Reclaim unmaps written memory while another thread of
- * the process runs, so that each flush needs another CPU.  Single anonymous pages are faulted in
+ * the process runs, so that each flush needs another CPU.  Faults come to single anonymous pages
  * in random order, so that they are no neighbours on reclaim's list.
  */
 #define _GNU_SOURCE

@@ -10,9 +10,9 @@
 
 /*
  * A page was unmapped ahead and unlocked, and reclaim, which sleeps then, has not come to it yet.
- * A thread stores to it, and so gets a page of its own: a copy of a file's page, or a new page in the
- * place of one that was lazyfree.  Then a thread on another CPU, whose TLB knows the old page,
- * reads: it must see the store.
+ * A thread stores to it, and so gets a page of its own: a copy of a file's page, or a new page in
+ * the place of one that was lazyfree.  Then a thread on another CPU, whose TLB knows the old
+ * page, reads: it must see the store.
  */
 #define AT		(5 * PAGE)	/* a successor in the first stretch */
 #define STORED		0x5a

@@ -186,7 +186,8 @@ long sleeper_tables(const struct sleeper *s)
 
 long sleeper_pages(const struct sleeper *s)
 {
-	return (process_kib(s->pid, "RssFile:") + process_kib(s->pid, "RssShmem:")) / (long)(PAGE / KIB);
+	return (process_kib(s->pid, "RssFile:") + process_kib(s->pid, "RssShmem:")) /
+	       (long)(PAGE / KIB);
 }
 
 bool drop_slabs(void)

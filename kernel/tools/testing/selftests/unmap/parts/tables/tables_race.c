@@ -177,7 +177,8 @@ static bool all_played(const struct players *p)
 	for (int i = 0; i < NR_OWNERS; i++)
 		played &= READ_ONCE(p->owners[i].rounds) >= enough(ROUNDS);
 	for (int i = 0; i < NR_OTHERS; i++)
-		played &= !p->others[i].other || READ_ONCE(p->others[i].rounds) >= enough(DISTURBED);
+		played &= !p->others[i].other ||
+			  READ_ONCE(p->others[i].rounds) >= enough(DISTURBED);
 	/* Without a collapse such a race was not run. */
 	if (p->others[0].other == BIT(OTHER_COLLAPSE))
 		played &= READ_ONCE(p->others[0].collapsed) > 0;
