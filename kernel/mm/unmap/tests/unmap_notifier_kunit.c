@@ -120,4 +120,5 @@ static struct kunit_suite unmap_notifier_suite = {
 	.exit = unmap_notifier_exit,
 	.test_cases = unmap_notifier_cases,
 };
+
 kunit_test_suite(unmap_notifier_suite);

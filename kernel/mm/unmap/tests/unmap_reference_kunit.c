@@ -332,4 +332,5 @@ static struct kunit_suite unmap_reference_suite = {
 	.exit = unmap_reference_exit,
 	.test_cases = unmap_reference_cases,
 };
+
 kunit_test_suite(unmap_reference_suite);
