@@ -7,7 +7,7 @@ Parts run side by side. At the end swathe prints a table of them: verdicts, and 
 which kernels were built for each, it waited for these and for a processor, and it ran; then the
 failed tests, and how many tests passed, failed and were skipped.
 
-    ./swathe test                            the first five parts
+    ./swathe test                            the first six parts
     ./swathe test hooks putback              one part and one system-call test
     ./swathe test hooks --releases           the hooks on every point release, fetched first
     ./swathe test kselftests --full          the kernel's own tests, with the slow ones

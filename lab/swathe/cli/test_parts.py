@@ -14,6 +14,7 @@ from functools import partial
 
 from swathe.base.verdicts import Test
 from swathe.check import (
+    checkpatch,
     configurations,
     debian13,
     every_release,
@@ -108,6 +109,11 @@ def in_light(request: TestRequest) -> Sequence[KernelRequest]:
     return (request.light,)
 
 
+def kernel_source(request: TestRequest) -> Sequence[Fetch]:
+    asked = request.guest.kernel
+    return [partial(source.get, asked.kernel, asked.source)]
+
+
 def scenes(request: TestRequest) -> Sequence[str]:
     """All scenes; in CI a third of them."""
     return rotation.chosen(scene.names(), request.commit) if request.rotates else scene.names()
@@ -183,10 +189,12 @@ TABLE = (
         "pytest over tests/, ruff and mypy: half a minute"),
     PartEntry("hooks", When.DEFAULT, lambda asked: every_release.run(asked.releases),
         "golden tests of every semantic patch; all hooks on each Linux in build/src"),
+    PartEntry(checkpatch.PART, When.DEFAULT, lambda asked: checkpatch.run(asked.guest.kernel),
+        "the kernel's scripts/checkpatch.pl --strict over kernel/, but for checkpatch.toml: half a "
+        "minute, then only files that changed", fetch=kernel_source),
     PartEntry(LIGHT, When.DEFAULT, lambda asked: selftest_guests.run(asked.everything),
         "KUnit suites of mm/unmap and all system-call tests, in a kernel with the checks of memory "
-        "management, but without KASAN and lockdep", in_light,
-        lambda asked: [partial(source.get, asked.guest.kernel.kernel, asked.guest.kernel.source)]),
+        "management, but without KASAN and lockdep", in_light, kernel_source),
     PartEntry(CHECKED, When.DEFAULT, lambda asked: selftest_guests.run(asked.checked),
         "KUnit, and the tests that look for what only KASAN and lockdep see, in a kernel with "
         "both; and a sixth of the others, by the commit's hash",
