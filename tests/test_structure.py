@@ -84,7 +84,14 @@ def test_tests_lie_as_the_packages_do() -> None:
     """Those of no package are of all; pytest takes two files of one name for one module."""
     paths = [path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")]
     beside = {path.stem for path in paths if len(path.parts) == 1}
-    assert beside == {"test_docs", "test_facts", "test_house", "test_lab", "test_structure"}
+    assert beside == {
+        "test_commits",
+        "test_docs",
+        "test_facts",
+        "test_house",
+        "test_lab",
+        "test_structure",
+    }
     assert {path.parent.name for path in paths} - {""} <= set(LAYERS)
     assert len({path.name for path in paths}) == len(paths)
 
