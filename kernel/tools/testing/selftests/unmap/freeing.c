@@ -9,7 +9,7 @@
  * referenced    pages that somebody else holds stay on their lists until they are released
  * ages          active and inactive pages, or old and young ones, in turn
  * groups        pages of two control groups in turn
- * removed       one of them has been removed before: on Linux 7.3 its pages are on its parent's lists
+ * removed       one of them was removed before: since Linux 7.3 its parent's lists have its pages
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
