@@ -36,28 +36,9 @@
 
 DEFINE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
 
-/**
- * unmap_ahead_pauses - whether to unmap this folio alone, because trying failed before
- *
- * Bounds what is lost where neighbours are mapped next to each other but must not go.
- */
-bool unmap_ahead_pauses(void)
+static void ahead_learn(bool failed)
 {
-	unsigned char left = raw_cpu_read(unmap_ahead_pause.left);
-
-	if (likely(!left))
-		return false;
-	raw_cpu_write(unmap_ahead_pause.left, left - 1);
-	return true;
-}
-
-static void ahead_pause(bool failed)
-{
-	unsigned char length = unmap_pause_after(failed, raw_cpu_read(unmap_ahead_pause.length),
-						 AHEAD_LONGEST_PAUSE);
-
-	raw_cpu_write(unmap_ahead_pause.length, length);
-	raw_cpu_write(unmap_ahead_pause.left, length);
+	unmap_ahead_learn(&unmap_ahead_pause, failed, AHEAD_LONGEST_PAUSE);
 }
 
 /* Law 2: how many entries follow the first one in its table and VMA. */
@@ -311,13 +292,13 @@ bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead)
 	if (folio_mapped(op->folio))
 		return false;
 	if (!unmap_ahead_suits(op, ahead) || ahead_is_vain(op, ahead)) {
-		ahead_pause(true);
+		ahead_learn(true);
 		return false;
 	}
 	unmap_ahead_collect(op, ahead);
-	if (ahead->kind == UNMAP_KIND_SWAP && ahead->io)
+	if (IS_ENABLED(CONFIG_UNMAP_AHEAD_SWAP) && ahead->kind == UNMAP_KIND_SWAP && ahead->io)
 		unmap_ahead_look(op, ahead, ahead_following(op) - ahead->nr);
-	ahead_pause(ahead_was_short(ahead));
+	ahead_learn(ahead_was_short(ahead));
 	if (!ahead->nr)
 		unmap_count(UNMAP_STAT_AHEAD_MISSED, !ahead->wanted);
 	return ahead_unmap(op, ahead);
@@ -344,6 +325,7 @@ void unmap_ahead_end(struct unmap_ahead *ahead)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)
 		unmap_long_window();
-	if (ahead->wanted && !unmap_ahead_swap(ahead) && !ahead->nr)
-		ahead_pause(true);
+	if (IS_ENABLED(CONFIG_UNMAP_AHEAD_SWAP) && ahead->wanted &&
+	    !unmap_ahead_swap(ahead) && !ahead->nr)
+		ahead_learn(true);
 }

@@ -32,10 +32,6 @@ struct unmap_taken {
  *	reference to each folio on it; the next one is the last on it.
  * @references: a referenced folio must stay
  * @io: folios may be given swap entries
- * @looks: ahead_list.c only looks at a folio's entries
- * @suits: ahead_list.c found that the folio may go
- * @gone: ahead_list.c has unmapped it
- * @left: in how many VMAs ahead_list.c still searches for the folio's entries
  * @next: where the search on @rest goes on: the folios behind it were taken, or passed
  * @kind: what the first folio is: page cache, lazyfree or in the swap cache
  * @wanting: the first folio on @rest that would be a successor if it had a swap entry
@@ -49,10 +45,6 @@ struct unmap_ahead {
 	enum ttu_flags flags;
 	bool references;
 	bool io;
-	bool looks;
-	bool suits;
-	bool gone;
-	unsigned char left;
 	struct list_head *rest;
 	struct list_head *next;
 	enum unmap_kind kind;
@@ -74,6 +66,27 @@ struct unmap_ahead_pause {
 	unsigned char left, length;
 };
 
+/* Whether to unmap this folio alone.  Bounds what is lost where those behind it must not go. */
+static __always_inline bool unmap_ahead_pauses(struct unmap_ahead_pause __percpu *pause)
+{
+	unsigned char left = raw_cpu_read(pause->left);
+
+	if (likely(!left))
+		return false;
+	raw_cpu_write(pause->left, left - 1);
+	return true;
+}
+
+/* If it has @failed, pause for @longest first folios at most. */
+static __always_inline void unmap_ahead_learn(struct unmap_ahead_pause __percpu *pause,
+					      bool failed, unsigned char longest)
+{
+	unsigned char length = unmap_pause_after(failed, raw_cpu_read(pause->length), longest);
+
+	raw_cpu_write(pause->length, length);
+	raw_cpu_write(pause->left, length);
+}
+
 DECLARE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
 
 /* How often the task has stopped to run so far. */
@@ -92,35 +105,17 @@ bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pt
 bool unmap_ahead_wants_swap(const struct unmap_op *op, const struct unmap_ahead *ahead,
 			    struct folio *folio, pte_t pte);
 
-/* ahead_swap.c */
-#ifdef CONFIG_UNMAP_AHEAD_SWAP
+/* ahead_swap.c: only with CONFIG_UNMAP_AHEAD_SWAP. */
 void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
 		      unsigned int left);
 unsigned int unmap_ahead_swap(struct unmap_ahead *ahead);
 bool unmap_ahead_swap_one(struct folio *folio);
-#else
-static inline void unmap_ahead_look(const struct unmap_op *op, struct unmap_ahead *ahead,
-				    unsigned int left)
-{
-}
-
-static inline unsigned int unmap_ahead_swap(struct unmap_ahead *ahead)
-{
-	return 0;
-}
-
-static inline bool unmap_ahead_swap_one(struct folio *folio)
-{
-	return false;
-}
-#endif
 
 /* ahead.c */
 void unmap_ahead_collect(const struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_stretch(struct unmap_op *op, struct unmap_ahead *ahead);
 bool unmap_ahead(struct unmap_op *op, struct unmap_ahead *ahead);
 void unmap_ahead_end(struct unmap_ahead *ahead);
-bool unmap_ahead_pauses(void);
 
 /*
  * Whether the next folio may be mapped behind @folio: their indices are consecutive.  A
@@ -139,7 +134,7 @@ static inline bool unmap_ahead_may_lead(struct folio *folio)
 {
 	return !folio_test_large(folio) && folio_mapcount(folio) == 1 &&
 	       !folio_test_ksm(folio) && READ_ONCE(unmap_max_run) > 1 &&
-	       !unmap_ahead_pauses();
+	       !unmap_ahead_pauses(&unmap_ahead_pause);
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

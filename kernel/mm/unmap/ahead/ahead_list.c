@@ -31,28 +31,6 @@
 
 static DEFINE_PER_CPU(struct unmap_ahead_pause, list_pause);
 
-/* Whether to try.  Bounds what is lost where the folios behind must not go: see list_learn(). */
-static bool list_pauses(void)
-{
-	unsigned char left = raw_cpu_read(list_pause.left);
-
-	if (likely(!left))
-		return false;
-	raw_cpu_write(list_pause.left, left - 1);
-	return true;
-}
-
-/* If few of the folios went, pause for some first folios. */
-static void list_learn(unsigned int looked, unsigned int gone)
-{
-	unsigned char length = unmap_pause_after(4 * gone < looked,
-						 raw_cpu_read(list_pause.length),
-						 LIST_LONGEST_PAUSE);
-
-	raw_cpu_write(list_pause.length, length);
-	raw_cpu_write(list_pause.left, length);
-}
-
 /*
  * Whether the loop would unmap the folio, so far as can be seen without its entries: it is
  * locked, and must be mapped once, page by page.  Dirty pages of files the loop does not write.
@@ -112,69 +90,80 @@ static bool list_evict(struct unmap_op *op, struct unmap_ahead *ahead)
 	return false;
 }
 
+/**
+ * struct list_search - search for the VMA that maps a folio
+ * @ahead: gets the stretch that the folio leads, if it is evicted
+ * @looks: only look at the folio's entries
+ * @done: the folio may go, if @looks; otherwise it was evicted
+ * @left: in how many VMAs to search still
+ */
+struct list_search {
+	struct unmap_ahead *ahead;
+	bool looks;
+	bool done;
+	unsigned char left;
+};
+
 /* Look at the folio, or evict it, with the stretch that it leads.  Page-table lock held. */
-static void list_entry_found(struct unmap_op *op, struct unmap_ahead *ahead,
+static void list_entry_found(struct unmap_op *op, struct list_search *search,
 			     struct page_vma_mapped_walk *pvmw)
 {
+	struct unmap_ahead *ahead = search->ahead;
+
 	unmap_evict_aim(op, pvmw);
-	ahead->suits = list_suits(op, ahead);
-	if (!ahead->suits || ahead->looks)
-		return;
-	ahead->gone = list_evict(op, ahead);
-	if (ahead->gone && ahead->kind == UNMAP_KIND_SWAP && !folio_test_large(op->folio))
+	search->done = list_suits(op, ahead) && (search->looks || list_evict(op, ahead));
+	if (search->done && !search->looks && ahead->kind == UNMAP_KIND_SWAP &&
+	    !folio_test_large(op->folio))
 		unmap_ahead_stretch(op, ahead);
 }
 
 /*
  * Called by the rmap walk, which ends with the VMA that maps the folio: nothing is left to do in
- * another one.  See evict_from_vma_ahead() for MMU notifiers.
+ * another one.  See ahead_from_vma() for MMU notifiers.
  */
 static bool list_from_vma(struct folio *folio, struct vm_area_struct *vma,
 			  unsigned long address, void *arg)
 {
 	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, address, 0);
-	struct unmap_ahead *ahead = arg;
 	struct unmap_op op __uninitialized;
+	struct list_search *search = arg;
 
 	if (mm_has_notifiers(vma->vm_mm))
 		return false;
 	if (!page_vma_mapped_walk(&pvmw))
-		return --ahead->left;
+		return --search->left;
 	op.folio = folio;
 	op.vma = vma;
-	op.flags = ahead->flags;
+	op.flags = search->ahead->flags;
 	op.mlocked = 0;
 	if (pvmw.pte)
-		list_entry_found(&op, ahead, &pvmw);
+		list_entry_found(&op, search, &pvmw);
 	page_vma_mapped_walk_done(&pvmw);
 	return false;
 }
 
-/* Nobody is waited for, and few VMAs are searched: other folios are locked meanwhile. */
-static void list_walk(struct folio *folio, struct unmap_ahead *ahead)
+/*
+ * Evict the folio; or find out whether it may go, if @looks.  Nobody is waited for, and few VMAs
+ * are searched: other folios are locked meanwhile.
+ */
+static bool list_walk(struct folio *folio, struct unmap_ahead *ahead, bool looks)
 {
+	struct list_search search = { .ahead = ahead, .looks = looks, .left = LIST_VMAS_MAX };
 	struct rmap_walk_control rwc = {
 		.rmap_one = list_from_vma,
-		.arg = ahead,
+		.arg = &search,
 		.anon_lock = folio_lock_anon_vma_read,
 		.try_lock = true,
 	};
 
-	ahead->suits = false;
-	ahead->gone = false;
-	ahead->left = LIST_VMAS_MAX;
 	rmap_walk(folio, &rwc);
+	return search.done;
 }
 
 /* Where references count, a hot folio gets no swap entry. */
 static bool list_may_get_swap(struct folio *folio, struct unmap_ahead *ahead)
 {
-	if (!ahead->references)
-		return true;
-	ahead->looks = true;
-	list_walk(folio, ahead);
-	ahead->looks = false;
-	return ahead->suits;
+	return !ahead->references || list_walk(folio, ahead, true);
 }
 
 /*
@@ -188,7 +177,8 @@ static bool list_prepare(struct folio *folio, struct unmap_ahead *ahead)
 	/* Hints: list_take() looks again, with the folio locked. */
 	if (list_has_backing(folio))
 		return true;
-	if (!ahead->io || !folio_test_swapbacked(folio) || !folio_trylock(folio))
+	if (!IS_ENABLED(CONFIG_UNMAP_AHEAD_SWAP) || !ahead->io ||
+	    !folio_test_swapbacked(folio) || !folio_trylock(folio))
 		return false;
 	ready = list_may_go(folio) && list_may_get_swap(folio, ahead) &&
 		unmap_ahead_swap_one(folio);
@@ -205,8 +195,7 @@ static bool list_take(struct folio *folio, struct unmap_ahead *ahead)
 		return false;
 	if (list_has_backing(folio) && list_may_go(folio)) {
 		ahead->taken[ahead->nr++].folio = folio;
-		list_walk(folio, ahead);
-		if (ahead->gone)
+		if (list_walk(folio, ahead, false))
 			return true;
 	}
 	VM_WARN_ON_ONCE(ahead->nr > at + 1);
@@ -286,13 +275,13 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 	ahead.kind = UNMAP_KIND_SWAP;
 	ahead.references = references;
 	ahead.io = io;
-	ahead.looks = false;
 	ahead.rest = rest;
 	ahead.wanted = 0;
 	ahead.nr = 0;
 	look = list_prepare_all(&ahead);
+	/* If few of the folios went, pause for some first folios. */
 	if (list_take_all(&ahead, look.seen))
-		list_learn(look.mapped, ahead.nr);
+		unmap_ahead_learn(&list_pause, 4 * ahead.nr < look.mapped, LIST_LONGEST_PAUSE);
 	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead.nr);
 	unmap_ahead_end(&ahead);
 	VM_WARN_ON_ONCE(ahead.nr && compat_flush_precedes_write());
@@ -320,7 +309,8 @@ void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may
 	if (!compat_flush_precedes_write())
 		return;
 	if (unmap_enabled(UNMAP_BIT_EVICT) && may_unmap && folio_test_swapbacked(folio) &&
-	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 && !list_pauses())
+	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 &&
+	    !unmap_ahead_pauses(&list_pause))
 		list_share_flush(rest, !ignore_references, gfp & __GFP_IO);
 	try_to_unmap_flush_dirty();
 }
