@@ -26,7 +26,6 @@
  * pages of the table, and dropping allocates nothing: reclaim has no memory to give.  (The walk
  * caches are flushed when the table is unhooked.)
  */
-#include <linux/dax.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -61,9 +60,8 @@ static bool drop_vma_is_sysv(const struct vm_area_struct *vma)
 /* Whether faults have the pages of this VMA's file back. */
 static bool drop_faults_may(const struct vm_area_struct *vma)
 {
-	if (!vma->vm_file || !vma->vm_ops)
-		return false;
-	return vma->vm_ops->map_pages == filemap_map_pages || drop_vma_is_sysv(vma);
+	return vma->vm_file && vma->vm_ops &&
+	       (vma->vm_ops->map_pages == filemap_map_pages || drop_vma_is_sysv(vma));
 }
 
 /**
@@ -81,24 +79,6 @@ bool drop_vma_may(const struct vm_area_struct *vma)
 	       !vma_soft_dirty_enabled((struct vm_area_struct *)vma);
 }
 
-/*
- * Each page of SysV shared memory costs a fault to have back (Linux 6.12; 7.3 maps a folio), as if
- * it had been written to.
- */
-static bool drop_is_too_dear(const struct drop *d, const struct vm_area_struct *vma)
-{
-	return !d->written && !vma->vm_ops->map_pages;
-}
-
-/* Returns the page that an entry maps; null if the entry has to stay, whatever its page is. */
-static struct page *drop_page_of(const struct drop *d, struct vm_area_struct *vma,
-				 unsigned long addr, pte_t pte)
-{
-	if (!pte_present(pte) || pte_uffd(pte) || (!d->written && pte_dirty(pte)))
-		return NULL;
-	return unmap_normal_page(vma, addr, pte);
-}
-
 /* A table, which is locked, and what was seen of it. */
 struct drop_seen {
 	pte_t *table;
@@ -108,6 +88,17 @@ struct drop_seen {
 	/* The last entry of each run of a large folio. */
 	DECLARE_BITMAP(run_ends, MAX_PTRS_PER_PTE);
 };
+
+/* Advance *@ptep to an entry in use, which @pte gets.  False: there is none before @end. */
+static __always_inline bool drop_find_used(pte_t **ptep, pte_t *end, pte_t *pte)
+{
+	for (; *ptep < end; *ptep += unmap_table_next_used(*ptep, 1, end - *ptep)) {
+		*pte = ptep_get(*ptep);
+		if (!pte_none(*pte))
+			return true;
+	}
+	return false;
+}
 
 static __always_inline unsigned long drop_addr(const struct drop_seen *seen, const pte_t *ptep)
 {
@@ -152,9 +143,12 @@ static unsigned int drop_judge_entry(const struct drop *d, struct drop_seen *see
 				     struct vm_area_struct *vma, pte_t *ptep, pte_t pte,
 				     unsigned int max)
 {
-	struct page *page = drop_page_of(d, vma, drop_addr(seen, ptep), pte);
 	struct folio *folio;
+	struct page *page;
 
+	if (!pte_present(pte) || pte_uffd(pte) || (!d->written && pte_dirty(pte)))
+		return 0;
+	page = unmap_normal_page(vma, drop_addr(seen, ptep), pte);
 	if (!page)
 		return 0;
 	folio = page_folio(page);
@@ -170,24 +164,18 @@ static bool drop_judge_vma(const struct drop *d, struct drop_seen *seen,
 			   struct vm_area_struct *vma)
 {
 	unsigned long base = seen->base;
-	unsigned int i = (max(base, vma->vm_start) - base) >> PAGE_SHIFT;
-	unsigned int end = (min(base + PMD_SIZE, vma->vm_end) - base) >> PAGE_SHIFT;
-	pte_t *table = seen->table;
+	pte_t *ptep = seen->table + ((max(base, vma->vm_start) - base) >> PAGE_SHIFT);
+	pte_t *end = seen->table + ((min(base + PMD_SIZE, vma->vm_end) - base) >> PAGE_SHIFT);
+	unsigned int nr;
+	pte_t pte;
 
-	seen->covered += end - i;
-	while (i < end) {
-		pte_t pte = ptep_get(table + i);
-		unsigned int nr;
-
-		if (pte_none(pte)) {
-			i = unmap_table_next_used(table, i + 1, end);
-			continue;
-		}
-		nr = drop_judge_entry(d, seen, vma, table + i, pte, end - i);
+	seen->covered += end - ptep;
+	while (drop_find_used(&ptep, end, &pte)) {
+		nr = drop_judge_entry(d, seen, vma, ptep, pte, end - ptep);
 		if (!nr)
 			return false;
 		seen->used += nr;
-		i += nr;
+		ptep += nr;
 	}
 	return true;
 }
@@ -218,7 +206,11 @@ static struct vm_area_struct *drop_judge(const struct drop *d, struct drop_seen 
 		return NULL;
 	vma_iter_init(&vmi, d->mm, seen->base);
 	for_each_vma_range(vmi, vma, seen->base + PMD_SIZE) {
-		if (!drop_vma_may(vma) || drop_is_too_dear(d, vma)) {
+		/*
+		 * Each page of SysV shared memory costs a fault to have back (Linux 6.12; 7.3 maps
+		 * a folio), as if it had been written to.
+		 */
+		if (!drop_vma_may(vma) || (!d->written && !vma->vm_ops->map_pages)) {
 			unmap_count(UNMAP_STAT_DROP_KEPT_VMA, 1);
 			return NULL;
 		}
@@ -284,18 +276,11 @@ static unsigned int drop_clear_run(const struct drop *d, const struct drop_seen 
 
 static void drop_clear(const struct drop *d, const struct drop_seen *seen)
 {
-	pte_t *table = seen->table;
+	pte_t *ptep = seen->table, *end = ptep + PTRS_PER_PTE, pte;
 	struct folio *last = NULL;
-	unsigned int i = 0;
 
-	while (i < PTRS_PER_PTE) {
-		pte_t pte = ptep_get(table + i);
-
-		if (pte_none(pte))
-			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
-		else
-			i += drop_clear_run(d, seen, table + i, pte, &last);
-	}
+	while (drop_find_used(&ptep, end, &pte))
+		ptep += drop_clear_run(d, seen, ptep, pte, &last);
 }
 
 /* Release what a run of a large folio has mapped, from @page on, but for the references. */
@@ -308,17 +293,13 @@ static noinline void drop_release_large(struct vm_area_struct *vma, struct rmap_
 		rmap_owe(debt, folio, NR_FILE_MAPPED, gone);
 }
 
-/* softleaf_from_pte() would look for bits of software, of which a stand-in has none. */
-static __always_inline unsigned long drop_stand_in_pfn(pte_t pte)
-{
-	return __swp_offset(__pte_to_swp_entry(pte)) & SWP_PFN_MASK;
-}
-
 /* Release what a run has mapped, for whose first entry @pte stands in.  Returns its length. */
 static unsigned int drop_release_run(struct vm_area_struct *vma, const struct drop_seen *seen,
 				     struct rmap_debt *debt, pte_t *ptep, pte_t pte, int *rss)
 {
-	struct page *page = pfn_to_page(drop_stand_in_pfn(pte));
+	/* softleaf_from_pte() would look for bits of software, of which a stand-in has none. */
+	unsigned long pfn = __swp_offset(__pte_to_swp_entry(pte)) & SWP_PFN_MASK;
+	struct page *page = pfn_to_page(pfn);
 	struct folio *folio = page_folio(page);
 	unsigned int nr = 1;
 
@@ -338,20 +319,14 @@ static unsigned int drop_release_run(struct vm_area_struct *vma, const struct dr
 /* The TLB was flushed.  Law 4: everything is accounted for before the lock is dropped. */
 static void drop_release(struct drop *d, const struct drop_seen *seen)
 {
+	pte_t *ptep = seen->table, *end = ptep + PTRS_PER_PTE, pte;
 	struct vm_area_struct *vma = d->batch.vma;
 	int rss[NR_MM_COUNTERS] = {};
 	struct rmap_debt debt = {};
-	pte_t *table = seen->table;
-	unsigned int i = 0;
+	unsigned int i;
 
-	while (i < PTRS_PER_PTE) {
-		pte_t pte = ptep_get(table + i);
-
-		if (pte_none(pte))
-			i = unmap_table_next_used(table, i + 1, PTRS_PER_PTE);
-		else
-			i += drop_release_run(vma, seen, &debt, table + i, pte, rss);
-	}
+	while (drop_find_used(&ptep, end, &pte))
+		ptep += drop_release_run(vma, seen, &debt, ptep, pte, rss);
 	rmap_pay_debt(&debt);
 	update_hiwater_rss(vma->vm_mm);
 	for (i = 0; i < NR_MM_COUNTERS; i++)
@@ -411,10 +386,9 @@ bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr)
 	pte_unmap_unlock(table, ptl);
 	if (given) {
 		unmap_table_free(&d->batch, table, base);
-		return true;
+	} else if (empty) {
+		unmap_batch_note(&d->batch, pmd, base);
+		given = unmap_batch_free(&d->batch, 0);
 	}
-	if (!empty)
-		return false;
-	unmap_batch_note(&d->batch, pmd, base);
-	return unmap_batch_free(&d->batch, 0);
+	return given;
 }
