@@ -2,9 +2,12 @@
 @@
 identifier reason;
 @@
-lazyfree_keeps_content(enum unmap_reason reason)
+unmap_lazyfree_leave(...)
 {
-- return reason == UNMAP_STAYS_REDIRTIED;
-+ return reason == UNMAP_STAYS_REDIRTIED ||
-+	(reason != UNMAP_GOES && unmap_mutated(EXTRA_REF));
+  <...
+- if (unlikely(reason == UNMAP_STAYS_REDIRTIED))
++ if (unlikely(reason == UNMAP_STAYS_REDIRTIED ||
++	       (reason != UNMAP_GOES && unmap_mutated(EXTRA_REF))))
+	folio_set_swapbacked(...);
+  ...>
 }

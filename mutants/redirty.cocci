@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
-identifier op;
+expression folio, op;
 @@
-lazyfree_dirty_counts(const struct unmap_op *op)
+unmap_lazyfree_judge(...)
 {
-- return !(op->vma->vm_flags & VM_DROPPABLE);
-+ return !(op->vma->vm_flags & VM_DROPPABLE) && !unmap_mutated(REDIRTY);
+  <...
+- if (folio_test_dirty(folio) && !(op->vma->vm_flags & VM_DROPPABLE))
++ if (folio_test_dirty(folio) && !(op->vma->vm_flags & VM_DROPPABLE) &&
++     !unmap_mutated(REDIRTY))
+	return UNMAP_STAYS_REDIRTIED;
+  ...>
 }

@@ -25,7 +25,6 @@ LONGEST = 400
 LONGER = {
     "tables/table.c": "unhooking, flushing and freeing share functions that must be inline",
     "tables/tables_kept.c": "what waits is to be replaced",
-    "evict/evict.c": "the way of a single page is inline (law 9)",
 }
 
 

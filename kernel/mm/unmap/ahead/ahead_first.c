@@ -26,10 +26,7 @@ static bool ahead_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	if (mm_has_notifiers(vma->vm_mm))
 		return unmap_evict_from_vma(folio, vma, address, (void *)(long)ahead->flags);
 
-	op.folio = folio;
-	op.vma = vma;
-	op.flags = ahead->flags;
-	op.mlocked = 0;
+	unmap_op_begin(&op, folio, vma, ahead->flags);
 
 	if (!page_vma_mapped_walk(&pvmw))
 		return true;

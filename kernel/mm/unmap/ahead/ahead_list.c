@@ -132,10 +132,7 @@ static bool list_from_vma(struct folio *folio, struct vm_area_struct *vma,
 		return false;
 	if (!page_vma_mapped_walk(&pvmw))
 		return --search->left;
-	op.folio = folio;
-	op.vma = vma;
-	op.flags = search->ahead->flags;
-	op.mlocked = 0;
+	unmap_op_begin(&op, folio, vma, search->ahead->flags);
 	if (pvmw.pte)
 		list_entry_found(&op, search, &pvmw);
 	page_vma_mapped_walk_done(&pvmw);

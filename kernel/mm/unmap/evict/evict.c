@@ -7,7 +7,6 @@
  * A hugetlb folio has one entry and a walk of its own, in evict_hugetlb.c.
  */
 #include <linux/mm.h>
-#include <linux/mm_inline.h>
 #include <linux/mmu_notifier.h>
 #include <linux/pgtable.h>
 #include <linux/swap.h>
@@ -252,14 +251,7 @@ void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 		evict_find_pages(op);
 }
 
-/**
- * unmap_evict_cleared - evict a run
- * @op: its @run is cleared
- *
- * Page-table lock held on entry and return.
- *
- * Return: false if it was put back.
- */
+/* Evict @op's @run, which is cleared.  False: it was put back.  Locks as above. */
 bool unmap_evict_cleared(struct unmap_op *op)
 {
 	return evict_cleared(op, op->run.nr);
@@ -344,12 +336,7 @@ bool unmap_evict_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	struct unmap_op op __uninitialized;
 	bool gone;
 
-	/* evict_start_run() sets op.run: zeroing it here costs measurably (law 9). */
-	op.folio = folio;
-	op.vma = vma;
-	op.flags = (enum ttu_flags)(long)arg;
-	op.mlocked = 0;
-
+	unmap_op_begin(&op, folio, vma, (enum ttu_flags)(long)arg);
 	/*
 	 * TTU_SYNC: take each page-table lock, and so wait for others who have
 	 * cleared an entry but not yet removed its rmap.  Then folio_mapped()

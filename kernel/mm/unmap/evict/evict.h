@@ -29,17 +29,8 @@ void unmap_evict_notice_table(const struct unmap_op *op);
 void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw);
 bool unmap_evict_cleared(struct unmap_op *op);
 
-/* evict_hugetlb.c: called by the rmap walk. */
-#ifdef CONFIG_HUGETLB_PAGE
+/* evict_hugetlb.c: called by the rmap walk.  Without CONFIG_HUGETLB_PAGE no folio is hugetlb. */
 bool unmap_hugetlb_from_vma(struct folio *folio, struct vm_area_struct *vma,
 			    unsigned long address, void *arg);
-#else
-static inline bool unmap_hugetlb_from_vma(struct folio *folio,
-					  struct vm_area_struct *vma,
-					  unsigned long address, void *arg)
-{
-	return false;
-}
-#endif
 
 #endif /* __MM_UNMAP_EVICT_H */

@@ -9,12 +9,6 @@
 #include "../internal.h"
 #include "../run.h"
 
-/* A VM_DROPPABLE mapping may lose its pages even if they were written. */
-static bool lazyfree_dirty_counts(const struct unmap_op *op)
-{
-	return !(op->vma->vm_flags & VM_DROPPABLE);
-}
-
 /**
  * unmap_lazyfree_judge - whether a cleared run of a lazyfree folio may be dropped
  * @op: its @run is cleared, and what was dirty in it was passed on to the folio
@@ -49,20 +43,12 @@ enum unmap_reason unmap_lazyfree_judge(const struct unmap_op *op)
 	mappings = folio_mapcount(folio);
 	smp_rmb(); /* pairs with dirty set before the reference is dropped */
 
-	if (folio_test_dirty(folio) && lazyfree_dirty_counts(op))
+	/* A VM_DROPPABLE mapping may lose its pages even if they were written. */
+	if (folio_test_dirty(folio) && !(op->vma->vm_flags & VM_DROPPABLE))
 		return UNMAP_STAYS_REDIRTIED;
 	if (refs != 1 + mappings)
 		return UNMAP_STAYS_REFERENCED;
 	return UNMAP_GOES;
-}
-
-/*
- * A redirtied folio must become swap-backed.  VM_DROPPABLE folios never do: because of
- * lazyfree_dirty_counts() they are never judged UNMAP_STAYS_REDIRTIED.
- */
-static bool lazyfree_keeps_content(enum unmap_reason reason)
-{
-	return reason == UNMAP_STAYS_REDIRTIED;
 }
 
 /**
@@ -80,7 +66,8 @@ enum unmap_reason unmap_lazyfree_leave(struct unmap_op *op)
 	VM_WARN_ON_ONCE_FOLIO(folio_test_swapcache(op->folio), op->folio);
 
 	reason = unmap_lazyfree_judge(op);
-	if (unlikely(lazyfree_keeps_content(reason)))
+	/* A redirtied folio must become swap-backed.  VM_DROPPABLE ones are never judged so. */
+	if (unlikely(reason == UNMAP_STAYS_REDIRTIED))
 		folio_set_swapbacked(op->folio);
 	return reason;
 }
