@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What reclaim does about page tables: full ones first, then empty ones that wait. */
+/*
+ * What reclaim does about page tables.  Full ones first.  When it finds nothing else: free empty
+ * ones that the policy "pressure" has kept, however young they are, and wait for those that are
+ * about to be freed.
+ *
+ * Unhooked tables wait for their grace period, and stay charged meanwhile.  The next pass of
+ * reclaim finds nothing, and a process of a group at its limit would be OOM-killed although the
+ * memory is a few milliseconds away.
+ */
+#include <linux/gfp.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/unmap.h>
 
 #include "drop/drop.h"
 #include "internal.h"
 #include "tables/table.h"
+#include "tables/tables_kept.h"
+
+/*
+ * Whether this task may be killed for lack of memory in the group, which is its own or one above.
+ * Charges with __GFP_NORETRY fail instead.
+ */
+static bool urgent_for_current(gfp_t gfp, struct mem_cgroup *memcg)
+{
+	return !(gfp & __GFP_NORETRY) && current->mm && memcg &&
+	       mm_match_cgroup(current->mm, memcg);
+}
 
 /**
  * unmap_shrink_slab - reclaim page tables: full ones, and if memory is very short empty ones
@@ -21,7 +43,13 @@
  */
 void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
 {
-	unmap_drop_tables(gfp, nid, memcg, priority);
-	if (unlikely(!priority) && unmap_tables_enabled())
-		unmap_urgent_reclaim(gfp, nid, memcg);
+	if (IS_ENABLED(CONFIG_UNMAP_DROP))
+		unmap_drop_tables(gfp, nid, memcg, priority);
+	if (likely(priority) || !unmap_tables_enabled())
+		return;
+	unmap_kept_shrink_all(nid, memcg);
+	if (!urgent_for_current(gfp, memcg))
+		return;
+	unmap_grace_await_room(1);
+	unmap_sweep_own();
 }

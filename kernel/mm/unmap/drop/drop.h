@@ -83,12 +83,6 @@ struct drop_place drop_walk(struct drop_call *call, struct drop *d, struct drop_
 bool drop_vma_may(const struct vm_area_struct *vma);
 bool drop_table(struct drop *d, pmd_t *pmd, unsigned long addr);
 
-#ifdef CONFIG_UNMAP_DROP
 void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
-#else
-static inline void unmap_drop_tables(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority)
-{
-}
-#endif
 
 #endif /* __MM_UNMAP_DROP_H */

@@ -242,9 +242,6 @@ int unmap_grace_try_begin(struct mm_struct *mm);
 void unmap_grace_end(unsigned int slot, long nr);
 bool unmap_grace_has_room(struct mm_struct *mm);
 
-/* tables_urgent.c */
-void unmap_urgent_reclaim(gfp_t gfp, int nid, struct mem_cgroup *memcg);
-
 /* policy.c, tables_kept.c, tables_worker.c */
 enum tables_policy {
 	TABLES_EAGER,		/* free empty tables at once */

@@ -21,7 +21,7 @@
 #include "table.h"
 #include "tables_kept.h"
 
-/* So many unhooked tables that reclaim waits for them as a rule: see also tables_urgent.c. */
+/* So many unhooked tables that reclaim waits for them as a rule: see also reclaim.c. */
 #define MANY	64
 
 static struct list_lru lists;
