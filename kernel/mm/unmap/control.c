@@ -117,72 +117,63 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 		return -EINVAL;
 	switch_bits(bits);
 	/* The worker may have records from before, for which nothing else would wake it. */
-	unmap_worker_policy_changed();
+	if (IS_ENABLED(CONFIG_UNMAP_TABLES))
+		unmap_worker_policy_changed();
 	return len;
 }
 
-static ssize_t max_run_show(struct kobject *kobj, struct kobj_attribute *attr,
-			    char *buf)
+/* A number that the administrator can set, from @min to @max. */
+struct knob {
+	struct kobj_attribute attr;
+	unsigned int *value;
+	unsigned int min, max;
+};
+
+static ssize_t knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_max_run));
+	const struct knob *knob = container_of(attr, struct knob, attr);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(*knob->value));
 }
 
-static ssize_t max_run_store(struct kobject *kobj, struct kobj_attribute *attr,
-			     const char *buf, size_t len)
+static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr,
+			  const char *buf, size_t len)
 {
-	unsigned int max;
+	const struct knob *knob = container_of(attr, struct knob, attr);
+	unsigned int value;
 
-	if (kstrtouint(buf, 0, &max) || !max || max > PTRS_PER_PTE)
+	if (kstrtouint(buf, 0, &value) || value < knob->min || value > knob->max)
 		return -EINVAL;
-	WRITE_ONCE(unmap_max_run, max);
+	WRITE_ONCE(*knob->value, value);
 	return len;
 }
+
+#define KNOB(name, from, to)						\
+	struct knob name##_knob = {					\
+		.attr = __ATTR(name, 0644, knob_show, knob_store),	\
+		.value = &unmap_##name,					\
+		.min = from,						\
+		.max = to,						\
+	}
+
+static KNOB(max_run, 1, MAX_PTRS_PER_PTE);
+static KNOB(drop_idle_ms, 0, UINT_MAX);
+static KNOB(drop_share, 0, 100);
 
 static ssize_t tables_policy_show(struct kobject *kobj,
 				  struct kobj_attribute *attr, char *buf)
 {
-	return unmap_policy_show(buf);
+	return IS_ENABLED(CONFIG_UNMAP_TABLES) ? unmap_policy_show(buf) :
+						 sysfs_emit(buf, "none\n");
 }
 
 static ssize_t tables_policy_store(struct kobject *kobj,
 				   struct kobj_attribute *attr,
 				   const char *buf, size_t len)
 {
-	int err = unmap_policy_store(buf);
+	int err = IS_ENABLED(CONFIG_UNMAP_TABLES) ? unmap_policy_store(buf) : -EINVAL;
 
 	return err ? err : len;
-}
-
-static ssize_t drop_idle_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_drop_idle_ms));
-}
-
-static ssize_t drop_idle_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
-				  const char *buf, size_t len)
-{
-	unsigned int ms;
-
-	if (kstrtouint(buf, 0, &ms))
-		return -EINVAL;
-	WRITE_ONCE(unmap_drop_idle_ms, ms);
-	return len;
-}
-
-static ssize_t drop_share_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(unmap_drop_share));
-}
-
-static ssize_t drop_share_store(struct kobject *kobj, struct kobj_attribute *attr,
-				const char *buf, size_t len)
-{
-	unsigned int percent;
-
-	if (kstrtouint(buf, 0, &percent) || percent > 100)
-		return -EINVAL;
-	WRITE_ONCE(unmap_drop_share, percent);
-	return len;
 }
 
 static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -192,26 +183,23 @@ static ssize_t stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 }
 
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
-static struct kobj_attribute max_run_attr = __ATTR_RW(max_run);
 static struct kobj_attribute tables_policy_attr = __ATTR_RW(tables_policy);
-static struct kobj_attribute drop_idle_ms_attr = __ATTR_RW(drop_idle_ms);
-static struct kobj_attribute drop_share_attr = __ATTR_RW(drop_share);
 /* Root only: the counters show how much memory of other users comes and goes. */
 static struct kobj_attribute stat_attr = __ATTR_RO_MODE(stat, 0400);
 
 static struct attribute *unmap_attrs[] = {
 	&enabled_attr.attr,
-	&max_run_attr.attr,
+	&max_run_knob.attr.attr,
 	&tables_policy_attr.attr,
-	&drop_idle_ms_attr.attr,
-	&drop_share_attr.attr,
+	&drop_idle_ms_knob.attr.attr,
+	&drop_share_knob.attr.attr,
 	&stat_attr.attr,
 	NULL,
 };
 
 static umode_t unmap_attr_mode(struct kobject *kobj, struct attribute *attr, int index)
 {
-	bool drops = attr == &drop_idle_ms_attr.attr || attr == &drop_share_attr.attr;
+	bool drops = attr == &drop_idle_ms_knob.attr.attr || attr == &drop_share_knob.attr.attr;
 
 	return drops && !IS_ENABLED(CONFIG_UNMAP_DROP) ? 0 : attr->mode;
 }
