@@ -119,4 +119,24 @@ static __always_inline void unmap_run_clear_one(struct unmap_op *op)
 		run_note_flush(op);
 }
 
+/* Whether this task has recorded flushes that it has not made yet. */
+static inline bool unmap_flush_is_due(void)
+{
+#ifdef CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
+	return current->tlb_ubc.flush_required;
+#else
+	return false;
+#endif
+}
+
+/* Whether reclaim must make the recorded flushes before it writes what it has unmapped. */
+static inline bool unmap_flush_precedes_write(void)
+{
+#ifdef CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
+	return current->tlb_ubc.writable;
+#else
+	return false;
+#endif
+}
+
 #endif /* __MM_UNMAP_FLUSH_H */

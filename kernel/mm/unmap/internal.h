@@ -228,6 +228,16 @@ static inline unsigned char unmap_pause_after(bool failed, unsigned char last,
 	return failed ? min(2 * last + 1, longest) : 0;
 }
 
+/* What a folio is charged to (a memcg or an obj_cgroup), only to be compared. */
+static inline unsigned long unmap_charge(const struct folio *folio)
+{
+#ifdef CONFIG_MEMCG
+	return READ_ONCE(folio->memcg_data);
+#else
+	return 0;
+#endif
+}
+
 /*
  * folio_mark_dirty(), without the calls where they would do nothing: what is backed by swap is only
  * flagged as dirty, and noop_dirty_folio() does not do it twice.  A dirty folio of a file may still

@@ -88,7 +88,7 @@ void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_
 
 	rmap_pay_debt(debt);
 	debt->lruvec = memcg ? mem_cgroup_lruvec(memcg, folio_pgdat(folio)) : NULL;
-	debt->charge = compat_charge(folio);
+	debt->charge = unmap_charge(folio);
 	debt->nid = folio_nid(folio);
 	debt->item = item;
 }

@@ -55,7 +55,7 @@ void rmap_pay_debt(struct rmap_debt *debt);
 static __always_inline void rmap_owe(struct rmap_debt *debt, struct folio *folio,
 				     enum node_stat_item item, int nr)
 {
-	if (unlikely(!debt->nr || compat_charge(folio) != debt->charge ||
+	if (unlikely(!debt->nr || unmap_charge(folio) != debt->charge ||
 		     folio_nid(folio) != debt->nid || item != debt->item))
 		rmap_open_debt(debt, folio, item);
 	debt->nr += nr;

@@ -320,7 +320,7 @@ void unmap_ahead_end(struct unmap_ahead *ahead)
 
 	if (ahead->nr)
 		try_to_unmap_flush();
-	VM_WARN_ON_ONCE(ahead->nr && compat_flush_is_due());
+	VM_WARN_ON_ONCE(ahead->nr && unmap_flush_is_due());
 	for (i = 0; i < ahead->nr; i++)
 		folio_unlock(ahead->taken[i].folio);
 	if (ahead->nr || ahead->wanted)

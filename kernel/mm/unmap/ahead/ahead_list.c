@@ -281,7 +281,7 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 		unmap_ahead_learn(&list_pause, 4 * ahead.nr < look.mapped, LIST_LONGEST_PAUSE);
 	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead.nr);
 	unmap_ahead_end(&ahead);
-	VM_WARN_ON_ONCE(ahead.nr && compat_flush_precedes_write());
+	VM_WARN_ON_ONCE(ahead.nr && unmap_flush_precedes_write());
 }
 
 /**
@@ -303,7 +303,7 @@ void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may
 			   bool ignore_references, gfp_t gfp)
 {
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
-	if (!compat_flush_precedes_write())
+	if (!unmap_flush_precedes_write())
 		return;
 	if (unmap_enabled(UNMAP_BIT_EVICT) && may_unmap && folio_test_swapbacked(folio) &&
 	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 &&

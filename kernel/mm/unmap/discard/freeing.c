@@ -89,7 +89,7 @@ static noinline void begin_stretch(struct lru_debt *debt, struct folio *folio)
 		return;
 	}
 	debt->key = READ_ONCE(*compat_folio_flags(folio)) & STRETCH_FLAGS;
-	debt->charge = compat_charge(folio);
+	debt->charge = unmap_charge(folio);
 	debt->lru = folio_lru_list(folio);
 	debt->zid = folio_zonenum(folio);
 	debt->gen = lru_debt_gen(folio);
@@ -101,7 +101,7 @@ static __always_inline bool joins_stretch(const struct lru_debt *debt,
 					  struct folio *folio)
 {
 	return (READ_ONCE(*compat_folio_flags(folio)) & STRETCH_FLAGS) == debt->key &&
-	       compat_charge(folio) == debt->charge;
+	       unmap_charge(folio) == debt->charge;
 }
 
 /* @folio has no reference left. */

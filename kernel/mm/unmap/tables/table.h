@@ -18,9 +18,12 @@
 #define __MM_UNMAP_TABLE_H
 
 #include <linux/bits.h>
+#include <linux/memcontrol.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
 #include <linux/pgtable.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sysfs.h>
 
@@ -241,6 +244,34 @@ unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
 int unmap_grace_try_begin(struct mm_struct *mm);
 void unmap_grace_end(unsigned int slot, long nr);
 bool unmap_grace_has_room(struct mm_struct *mm);
+
+/* The memcg of an mm, only to be compared; NULL: none.  The RCU read lock is held. */
+static inline const struct mem_cgroup *unmap_memcg_of(struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return mem_cgroup_from_task(rcu_dereference(mm->owner));
+#else
+	return NULL;
+#endif
+}
+
+/*
+ * How many pages may still be charged to an mm's memcg and its ancestors.  Like
+ * mem_cgroup_margin(), which is static.
+ */
+static inline long unmap_memcg_room(struct mm_struct *mm)
+{
+	long room = LONG_MAX;
+#ifdef CONFIG_MEMCG
+	struct mem_cgroup *own = get_mem_cgroup_from_mm(mm), *memcg;
+
+	for (memcg = own; memcg; memcg = parent_mem_cgroup(memcg))
+		room = min(room, (long)READ_ONCE(memcg->memory.max) -
+				 (long)page_counter_read(&memcg->memory));
+	mem_cgroup_put(own);
+#endif
+	return room;
+}
 
 /* policy.c, tables_kept.c, tables_worker.c */
 enum tables_policy {

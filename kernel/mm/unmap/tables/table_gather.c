@@ -54,7 +54,7 @@ bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
 	if (UNMAP_ARCH_TABLES_PINNED)
 		return true;
 	return unmap_policy_eager() && !(vma->vm_flags & VM_EXEC) &&
-	       compat_memcg_room(vma->vm_mm) >= ROOM;
+	       unmap_memcg_room(vma->vm_mm) >= ROOM;
 }
 
 /**

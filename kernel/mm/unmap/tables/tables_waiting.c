@@ -35,7 +35,7 @@ static unsigned int grace_slot_of(struct mm_struct *mm)
 	unsigned int slot;
 
 	rcu_read_lock();
-	slot = hash_ptr(compat_memcg_of(mm), SLOT_BITS);
+	slot = hash_ptr(unmap_memcg_of(mm), SLOT_BITS);
 	rcu_read_unlock();
 	return slot;
 }
@@ -77,7 +77,7 @@ static DEFINE_PER_CPU(struct roomy, roomy);
 
 static bool grace_look_for_room(struct mm_struct *mm, long nr)
 {
-	if (nr >= compat_memcg_room(mm))
+	if (nr >= unmap_memcg_room(mm))
 		return false;
 	this_cpu_write(roomy.mm, mm);
 	this_cpu_write(roomy.when, jiffies);
@@ -144,12 +144,12 @@ void unmap_grace_await_room(long few)
 {
 	unsigned long end = jiffies + HZ / 10, cookie;
 
-	if (current_is_kswapd() || !current->mm || compat_memcg_room(current->mm) >= FEW ||
+	if (current_is_kswapd() || !current->mm || unmap_memcg_room(current->mm) >= FEW ||
 	    grace_waiting() < few)
 		return;
 	cookie = start_poll_synchronize_rcu();
 	while (!poll_state_synchronize_rcu(cookie) && time_before(jiffies, end) &&
-	       grace_waiting() >= few && compat_memcg_room(current->mm) < FEW)
+	       grace_waiting() >= few && unmap_memcg_room(current->mm) < FEW)
 		if (schedule_timeout_killable(1))
 			break;
 }
