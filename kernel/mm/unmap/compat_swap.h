@@ -15,15 +15,8 @@
 #if UNMAP_ON_6_12
 #include <linux/swap_cgroup.h>
 
-/* swap_refs.c */
-#ifdef CONFIG_SWAP
+/* swap_refs.c: without CONFIG_SWAP no folio is in the swap cache. */
 bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr);
-#else
-static inline bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr)
-{
-	return false;
-}
-#endif
 
 /* Free swap entries, and their folios in the swap cache if nothing else refers to them. */
 #define swap_put_entries_direct	free_swap_and_cache_nr

@@ -267,7 +267,8 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	pte_t *table = unmap_table_of(start);
 	bool all, gather;
 
-	if (!d->tables || discard_goes_on(d) || unmap_table_stays(table))
+	if (!IS_ENABLED(CONFIG_UNMAP_TABLES) || !d->tables || discard_goes_on(d) ||
+	    unmap_table_stays(table))
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
 	/*
@@ -298,7 +299,7 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
 
 	if (state == TABLE_STAYS)
 		return;
-	if (state == TABLE_FLUSHED) {
+	if (state == TABLE_FLUSHED || !IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES)) {
 		unmap_table_free(d->tables, table, addr);
 		return;
 	}

@@ -178,22 +178,9 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
 		       spinlock_t *ptl);
 
-/* discard_huge.c */
-#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+/* discard_huge.c: only with CONFIG_TRANSPARENT_HUGEPAGE. */
 bool discard_huge_is_written_back(const struct discard *d);
 unsigned int discard_huge_written(struct discard *d, pmd_t *pmd, unsigned long addr);
-#else
-static inline bool discard_huge_is_written_back(const struct discard *d)
-{
-	return false;
-}
-
-static inline unsigned int discard_huge_written(struct discard *d, pmd_t *pmd,
-						unsigned long addr)
-{
-	return 0;
-}
-#endif
 
 /* discard_nonpresent.c: entries that are not present.  Returns how many it has passed. */
 unsigned int discard_nonpresent(struct discard *d, pte_t pte);

@@ -107,7 +107,8 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
 		       spinlock_t *ptl)
 {
-	if (d->tables_wanted != WANT_ALL_TABLES && !discard_may_note(d, addr))
+	if (!IS_ENABLED(CONFIG_UNMAP_TABLES) ||
+	    (d->tables_wanted != WANT_ALL_TABLES && !discard_may_note(d, addr)))
 		return false;
 	return unmap_table_give_back(d->tables, pmd, table, addr, ptl,
 				     discard_takes_all(d, addr, d->end));
@@ -140,7 +141,7 @@ static unsigned int discard_huge(struct discard *d, pmd_t *pmd, unsigned long ad
 		compat_split_huge_pmd(d->vma, pmd, addr);
 		return 0;
 	}
-	if (discard_huge_is_written_back(d))
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && discard_huge_is_written_back(d))
 		return discard_huge_written(d, pmd, addr);
 	return zap_huge_pmd(d->tlb, d->vma, pmd, addr);
 }

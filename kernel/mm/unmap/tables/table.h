@@ -25,7 +25,6 @@
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sysfs.h>
 
 #include <asm/tlb.h>
 
@@ -110,8 +109,12 @@ static inline void unmap_batch_begin(struct table_batch *batch,
 	batch->whole = 0;
 }
 
-#ifdef CONFIG_UNMAP_TABLES
-#define unmap_tables_enabled()	unmap_enabled(UNMAP_BIT_TABLES)
+/*
+ * Some of the functions below do not exist without CONFIG_UNMAP_TABLES, and those of
+ * table_gather.c not without CONFIG_UNMAP_GATHER_TABLES: then no call of them is reached.
+ */
+#define unmap_tables_enabled()	\
+	(IS_ENABLED(CONFIG_UNMAP_TABLES) && unmap_enabled(UNMAP_BIT_TABLES))
 
 static inline bool unmap_pmdval_is_table(pmd_t pmdval)
 {
@@ -227,7 +230,7 @@ void unmap_batch_finish(struct table_batch *batch);
 /* Free or record the noted tables, as the policy says.  No page-table lock is held. */
 static inline void unmap_batch_settle(struct table_batch *batch)
 {
-	if (batch->empty)
+	if (IS_ENABLED(CONFIG_UNMAP_TABLES) && batch->empty)
 		unmap_batch_finish(batch);
 }
 
@@ -302,87 +305,6 @@ void unmap_kept_add(struct mm_struct *mm, unsigned long start,
 void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr);
 ssize_t unmap_policy_show(char *buf);
 int unmap_policy_store(const char *text);
-#else
-#define unmap_tables_enabled()	false
-
-static inline pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma,
-					pmd_t *pmd)
-{
-	return NULL;
-}
-
-static inline bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
-					 unsigned long addr, spinlock_t *ptl, bool whole)
-{
-	return false;
-}
-
-static inline void unmap_table_free(const struct table_batch *batch, pte_t *table,
-				    unsigned long addr)
-{
-}
-
-static inline pte_t *unmap_table_of(pte_t *ptep)
-{
-	return ptep;
-}
-
-static inline bool unmap_table_stays(pte_t *table)
-{
-	return false;
-}
-
-static inline void unmap_table_noticed(pte_t *table)
-{
-}
-
-static inline bool unmap_table_emptied(pte_t *table)
-{
-	return false;
-}
-
-static inline bool unmap_batch_fits(const struct table_batch *batch,
-				    unsigned long addr)
-{
-	return true;
-}
-
-static inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t *table)
-{
-	return false;
-}
-
-static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
-				    unsigned long addr)
-{
-}
-
-static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
-{
-}
-
-static inline void unmap_batch_settle(struct table_batch *batch)
-{
-}
-
-static inline void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr)
-{
-}
-
-static inline void unmap_worker_policy_changed(void)
-{
-}
-
-static inline ssize_t unmap_policy_show(char *buf)
-{
-	return sysfs_emit(buf, "none\n");
-}
-
-static inline int unmap_policy_store(const char *text)
-{
-	return -EINVAL;
-}
-#endif /* CONFIG_UNMAP_TABLES */
 
 /*
  * If a gather has no single pages to flush, x86 flushes one address in each 2 MiB, from the
@@ -395,28 +317,10 @@ static inline bool unmap_gather_may_miss(const struct mmu_gather *tlb)
 }
 
 /* table_gather.c */
-#ifdef CONFIG_UNMAP_GATHER_TABLES
 bool unmap_table_may_be_gathered(const struct vm_area_struct *vma);
 bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd, pte_t *table,
 			    spinlock_t *ptl);
 void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr);
-#else
-static inline bool unmap_table_may_be_gathered(const struct vm_area_struct *vma)
-{
-	return false;
-}
-
-static inline bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd,
-					  pte_t *table, spinlock_t *ptl)
-{
-	return false;
-}
-
-static inline void unmap_table_gather(struct mmu_gather *tlb, pte_t *table,
-				      unsigned long addr)
-{
-}
-#endif /* CONFIG_UNMAP_GATHER_TABLES */
 
 /* Make room for the table of @addr: settle the batch if that table does not belong to it. */
 static inline void unmap_batch_make_room(struct table_batch *batch, unsigned long addr)
