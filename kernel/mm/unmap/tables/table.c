@@ -109,6 +109,18 @@ void unmap_table_noticed(pte_t *table)
 	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
 }
 
+/*
+ * The search of a table has come to entry @i.  If that is @end, all entries are none: returns true.
+ * Otherwise it is in use, and watched from now on.
+ */
+static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
+{
+	if (i == end)
+		return true;
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	return false;
+}
+
 /**
  * unmap_table_look - search a table for another entry in use
  * @table: its watched entry is none
@@ -120,17 +132,11 @@ void unmap_table_noticed(pte_t *table)
  */
 bool unmap_table_look(pte_t *table)
 {
-	unsigned int i;
-
-	if (unmap_table_stays(table))
+	if (unmap_table_stays(table) ||
+	    !table_saw_none(table, table_any_used(table), PTRS_PER_PTE))
 		return false;
-	i = table_any_used(table);
-	if (i == PTRS_PER_PTE) {
-		unmap_table_noticed(table);
-		return true;
-	}
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
-	return false;
+	unmap_table_noticed(table);
+	return true;
 }
 
 /**
@@ -150,17 +156,13 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 {
 	unsigned int watched = unmap_table_watched(table);
 	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
-	unsigned int i;
 
 	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table))
 		return unmap_table_look(table);
-	i = unmap_table_next_used(table, watched, end);
-	if (i == end) {
-		unmap_table_noticed(table);
-		return true;
-	}
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
-	return false;
+	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
+		return false;
+	unmap_table_noticed(table);
+	return true;
 }
 
 /*
@@ -177,24 +179,12 @@ static bool table_all_none(pte_t *table)
 	return true;
 }
 
-/**
- * unmap_table_assert_none - assert that a page table is empty (law 7), if CONFIG_DEBUG_VM
- * @table: its lock is held on entry and return
- */
-void unmap_table_assert_none(pte_t *table)
-{
-	VM_WARN_ON_ONCE(table_any_used(table) != PTRS_PER_PTE);
-}
-
 /* The proof that law 7 demands: PMD lock and page-table lock are held. */
 static bool table_proven_empty(pte_t *table)
 {
 	unsigned int i = table_all_none(table) ? PTRS_PER_PTE : table_any_used(table);
 
-	if (i == PTRS_PER_PTE)
-		return true;
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
-	return false;
+	return table_saw_none(table, i, PTRS_PER_PTE);
 }
 
 /*
@@ -206,9 +196,7 @@ static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigne
 {
 	if (unmap_table_stays(table) || !table_proven_empty(table) || unmap_table_age(table) < age)
 		return false;
-	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, mark);
-	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 	return true;
 }
 
@@ -405,7 +393,7 @@ static void table_free_rcu(struct rcu_head *head)
 
 	for (; table; table = next, nr++) {
 		next = table_unchain(table);
-		VM_WARN_ON_ONCE(table_any_used(ptdesc_address(table)) != PTRS_PER_PTE);
+		unmap_table_assert_none(ptdesc_address(table));
 		pte_free(NULL, ptdesc_page(table));
 	}
 	unmap_grace_end(slot, nr);
@@ -439,11 +427,9 @@ static __always_inline void table_unhook_flush(struct table_batch *batch, pmd_t 
 
 	mmap_assert_locked(mm);
 	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
-	VM_WARN_ON_ONCE(table_any_used(table) != PTRS_PER_PTE);
+	unmap_table_assert_none(table);
 	unmap_table_assert_unmapped(batch->tlb);
-	unmap_window();	/* for readers that will find the table gone */
 	unmap_pmd_unhook(mm, pmd, !whole && unmap_policy_marks());
-	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 	addr &= PMD_MASK;
 	table_flush(batch, addr, addr + PMD_SIZE, true);
 }

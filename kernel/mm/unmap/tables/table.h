@@ -162,8 +162,13 @@ static inline bool unmap_table_stays(pte_t *table)
 unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end);
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_look(pte_t *table);
-void unmap_table_assert_none(pte_t *table);
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
+
+/* Law 7: the table is empty. */
+static inline void unmap_table_assert_none(pte_t *table)
+{
+	VM_WARN_ON_ONCE(unmap_table_next_used(table, 0, PTRS_PER_PTE) != PTRS_PER_PTE);
+}
 
 /*
  * Law 7: no page counts as mapped through a table that leaves its PMD.  A gather removes the rmap

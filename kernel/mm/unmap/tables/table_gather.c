@@ -38,7 +38,6 @@
 #include "../internal.h"
 #include "../stat.h"
 #include "table.h"
-#include "../window.h"
 
 /* Pages: a control group that has less room left is nearly full. */
 #define ROOM	64
@@ -76,12 +75,10 @@ bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd, pte_t *tab
 	lockdep_assert_held(ptl);
 	if (ptl != pml && !spin_trylock(pml))
 		return false;
-	unmap_window();		/* for readers that will find the table gone */
 	VM_WARN_ON_ONCE((pte_t *)pmd_page_vaddr(pmdp_get(pmd)) != table);
 	unmap_table_assert_none(table);
 	unmap_table_assert_unmapped(tlb);
-	pmd_clear(pmd);		/* without a mark */
-	unmap_window();		/* for those who find no table, and so do not wait for its lock */
+	unmap_pmd_unhook(tlb->mm, pmd, false);
 	if (ptl != pml)
 		spin_unlock(pml);
 	return true;

@@ -28,6 +28,7 @@
 
 #include "../internal.h"
 #include "table.h"
+#include "../window.h"
 
 /* fork() must not inherit the flag, since a child begins without marks: mmf_init_flags(). */
 static_assert(!(UNMAP_MMF_INHERITED & BIT(MMF_UNMAP_MARKED)));
@@ -61,10 +62,12 @@ static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
  */
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 {
+	unmap_window();	/* for readers that will find the table gone */
 	if (!mark)
 		pmd_clear(pmd);
 	else
 		mark_leave(mm, pmd);
+	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 }
 
 /**
