@@ -11,10 +11,7 @@ unmap_run_retire(...)
 }
 
 @discard@
-identifier d, counter, nr;
+expression d, counter, nr;
 @@
-discard_count_rss(...)
-{
 - d->rss[counter] -= nr;
 + d->rss[counter] -= unmap_mutated(RSS) ? 1 : nr;
-}

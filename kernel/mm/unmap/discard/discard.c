@@ -84,12 +84,6 @@ static __always_inline void discard_note_cleared(struct discard *d, unsigned int
 		discard_leave_markers(d, nr, pte);
 }
 
-static __always_inline void discard_count_rss(struct discard *d, int counter,
-					      unsigned int nr)
-{
-	d->rss[counter] -= nr;
-}
-
 static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
 						 struct folio *folio,
 						 struct page *page,
@@ -98,7 +92,7 @@ static __always_inline unsigned int discard_anon(struct discard *d, pte_t pte,
 	unsigned int limit = large ? discard_run_limit(d, folio, page) : 1;
 	unsigned int nr = discard_clear_anon(d, pte, limit);
 
-	discard_count_rss(d, MM_ANONPAGES, nr);
+	d->rss[MM_ANONPAGES] -= nr;
 	discard_note_cleared(d, nr, pte);
 	discard_drop_rmap(d, folio, page, nr, pte, true, large);
 	discard_gather(d, page, nr, false);
@@ -130,7 +124,7 @@ static unsigned int discard_file(struct discard *d, pte_t pte,
 		delay_rmap = discard_pass_on_dirty(d, folio);
 	if (pte_young(pte) && likely(vma_has_recency(d->vma)))
 		folio_mark_accessed(folio);
-	discard_count_rss(d, mm_counter(folio), nr);
+	d->rss[mm_counter(folio)] -= nr;
 	discard_note_cleared(d, nr, pte);
 	if (!delay_rmap)
 		discard_drop_rmap(d, folio, page, nr, pte, false, large);
