@@ -96,6 +96,10 @@ static inline void unmap_arch_check_zapped(struct vm_area_struct *vma, pte_t pte
 #endif
 
 #if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
+#define UNMAP_ARCH_SWAP_STEP						\
+	(pte_val(swp_entry_to_pte(swp_entry(0, 1))) -			\
+	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
+
 static inline pteval_t unmap_arch_four(const pte_t *ptep)
 {
 	/* Races with hardware, which sets accessed and dirty in present entries. */
@@ -127,6 +131,8 @@ static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int 
 	return pte_none(unmap_arch_pte(bits));
 }
 #else
+#define UNMAP_ARCH_SWAP_STEP	0UL
+
 static __always_inline bool unmap_arch_all_none(const pte_t *ptep, unsigned int nr)
 {
 	return false;
@@ -188,14 +194,6 @@ static inline pte_t unmap_arch_gather(pte_t sum, pte_t pte)
 		sum = pte_mkyoung(sum);
 	return sum;
 }
-#endif
-
-#if (defined(CONFIG_X86_64) && !defined(CONFIG_UML)) || defined(CONFIG_ARM64)
-#define UNMAP_ARCH_SWAP_STEP						\
-	(pte_val(swp_entry_to_pte(swp_entry(0, 1))) -			\
-	 pte_val(swp_entry_to_pte(swp_entry(0, 0))))
-#else
-#define UNMAP_ARCH_SWAP_STEP	0UL
 #endif
 
 /*

@@ -146,13 +146,6 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 		try_to_unmap_flush();
 }
 
-static enum unmap_reason ahead_leave_swap(struct unmap_op *op)
-{
-	if (pte_dirty(op->run.pte))
-		unmap_mark_dirty(op->folio);
-	return unmap_swap_leave(op);
-}
-
 /*
  * Whether a cleared successor goes, or what became of it since it was looked at.  If it
  * stays, it is left as it was found: the loop judges it.
@@ -165,8 +158,11 @@ static enum unmap_reason ahead_leave(struct unmap_op *op, const struct unmap_ahe
 	VM_WARN_ON_ONCE_FOLIO(folio_mapcount(op->folio) != 1, op->folio);
 	if (unlikely(ahead->references && pte_young(pte)))
 		return UNMAP_STAYS_REFERENCED;
-	if (ahead->kind == UNMAP_KIND_SWAP)
-		return ahead_leave_swap(op);
+	if (ahead->kind == UNMAP_KIND_SWAP) {
+		if (pte_dirty(pte))
+			unmap_mark_dirty(op->folio);
+		return unmap_swap_leave(op);
+	}
 	if (unlikely(pte_dirty(pte)))
 		return UNMAP_STAYS_REDIRTIED;
 	if (ahead->kind == UNMAP_KIND_LAZYFREE)

@@ -9,10 +9,8 @@
 #ifndef __MM_UNMAP_DISCARD_H
 #define __MM_UNMAP_DISCARD_H
 
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
-#include <linux/mmzone.h>
 
 #include <asm/tlb.h>
 

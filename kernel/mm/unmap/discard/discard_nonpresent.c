@@ -86,11 +86,6 @@ static bool discard_swap(struct discard *d, swp_entry_t entry, unsigned int nr)
 	return true;
 }
 
-static bool discard_is_device_page(softleaf_t entry)
-{
-	return softleaf_is_device_private(entry) || softleaf_is_device_exclusive(entry);
-}
-
 /*
  * Drop what the entries refer to.  @nr is set to the length of a run.  False: the entries
  * stay; otherwise the caller clears them.
@@ -103,7 +98,7 @@ static bool discard_drop(struct discard *d, pte_t pte, unsigned int *nr)
 		*nr = discard_swap_run(d, pte);
 		return discard_swap(d, entry, *nr);
 	}
-	if (discard_is_device_page(entry))
+	if (softleaf_is_device_private(entry) || softleaf_is_device_exclusive(entry))
 		return discard_device_page(d, entry);
 	if (softleaf_is_migration(entry))
 		return discard_migrating(d, entry);

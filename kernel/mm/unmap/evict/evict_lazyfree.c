@@ -3,8 +3,6 @@
  * Evicting lazyfree folios: anonymous memory marked by MADV_FREE (or
  * MAP_DROPPABLE).  Its content may be dropped unless it was written again.
  */
-#include <linux/pgtable.h>
-
 #include "evict.h"
 #include "../internal.h"
 #include "../run.h"

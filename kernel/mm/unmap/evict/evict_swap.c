@@ -13,7 +13,6 @@
 #include "../compat_swap.h"
 #include "evict.h"
 #include "../internal.h"
-#include "../run.h"
 
 /*
  * Clear PageAnonExclusive of the run's pages; the swap entries record it from now
@@ -37,14 +36,6 @@ static bool swap_give_up_exclusive(struct unmap_op *op)
 		ClearPageAnonExclusive(page + i);
 	smp_mb__after_atomic(); /* pairs with smp_rmb() in gup_must_unshare() */
 	return true;
-}
-
-/* An architecture that keeps data beside an entry saves it here; its runs have one entry. */
-static bool swap_arch_agrees(struct unmap_op *op)
-{
-	struct vm_area_struct *vma = op->vma;
-
-	return arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) >= 0;
 }
 
 /* swapoff searches the mms on this list for swap entries. */
@@ -104,10 +95,12 @@ static enum unmap_reason swap_prepare(struct unmap_op *op, swp_entry_t entry,
 				      bool exclusive)
 {
 	enum unmap_reason reason = UNMAP_GOES;
+	struct vm_area_struct *vma = op->vma;
 
 	if (!compat_swap_take(entry, op->run.nr))
 		return UNMAP_STAYS_SWAP_COUNT;
-	if (!swap_arch_agrees(op))
+	/* An architecture that keeps data beside an entry saves it; its runs have one entry. */
+	if (arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) < 0)
 		reason = UNMAP_STAYS_ARCH;
 	else if (exclusive && !swap_give_up_exclusive(op))
 		reason = UNMAP_STAYS_PINNED;

@@ -322,11 +322,6 @@ static bool table_flush_pending(struct mm_struct *mm, const struct mmu_gather *o
 	return own ? mm_tlb_flush_nested(mm) : mm_tlb_flush_pending(mm);
 }
 
-static bool table_gather_covers(const struct mmu_gather *tlb, unsigned long table)
-{
-	return tlb->start < table + PMD_SIZE && tlb->end > table;
-}
-
 /*
  * A flush of any one address in the table's range removes the table from walk caches.  If the
  * gather's range has such an address, the range stays, but the flush must take steps of PMD_SIZE
@@ -336,7 +331,7 @@ static void table_gather_cover(struct mmu_gather *tlb, unsigned long table)
 {
 	unsigned long addr = table;
 
-	if (table_gather_covers(tlb, table))
+	if (tlb->start < table + PMD_SIZE && tlb->end > table)
 		addr = max(addr, tlb->start);
 	tlb_flush_pmd_range(tlb, addr, PAGE_SIZE);
 }
