@@ -17,6 +17,7 @@
 #include "../internal.h"
 #include "../knobs.h"
 #include "reference.h"
+#include "../rmap.h"
 #include "../run.h"
 #include "../stat.h"
 
