@@ -75,7 +75,7 @@ def test_mutants_is_a_boot_parameter() -> None:
 def test_what_is_tested_unless_something_is_named() -> None:
     request = test.request_from(__main__.parser().parse_args(["test"]))
     assert [part.name for part in test_parts.of(request)] == [
-        "lab", "hooks", "light", "checked", "kselftests",
+        "lab", "hooks", "checkpatch", "light", "checked", "kselftests",
     ]  # fmt: skip
 
 
