@@ -49,7 +49,7 @@ class OtherKernel:
 
 # Discarding, eviction to swap, tables that are freed; a given source is of another kernel.
 NEWEST = OtherKernel(
-    "newest", {"kernel": columns.NEWEST, "source": None}, ("discard", "kept", "swap"),
+    "newest", {"kernel": columns.NEWEST, "source": None}, ("ahead", "discard", "freeing", "kept", "swap"),
     (lambda: source.get(columns.NEWEST),),
 )  # fmt: skip
 # Tables beside huge pages of contiguous entries: what is most arm64's own.

@@ -232,7 +232,7 @@ TABLE = (
     PartEntry(listing.PART, When.DEFAULT, lambda asked: guests.run(own(asked)),
         "the kernel's own mm tests, unchanged: the verdicts with mm/unmap off and on must be the "
         "same", lambda asked: [own(asked).kernel]),
-    turn(NEWEST, "KUnit and three system-call tests in the debug kernel of Linux 7.3: most of the "
+    turn(NEWEST, "KUnit and five system-call tests in the debug kernel of Linux 7.3: most of the "
         "time is for building"),
     turn(CROSS, "KUnit and a system-call test in a kernel for arm64, cross-compiled: nearly all "
         "of the time is for building"),
