@@ -47,9 +47,11 @@ class OtherKernel:
         return mm_only.run(self.part, self.asked(usual).kernel)
 
 
-# Discarding, eviction to swap, tables that are freed; a given source is of another kernel.
+# Discarding, eviction to swap, tables that are freed, neighbours. A given source is of another
+# kernel.
 NEWEST = OtherKernel(
-    "newest", {"kernel": columns.NEWEST, "source": None}, ("ahead", "discard", "freeing", "kept", "swap"),
+    "newest", {"kernel": columns.NEWEST, "source": None},
+    ("ahead", "discard", "freeing", "kept", "swap"),
     (lambda: source.get(columns.NEWEST),),
 )  # fmt: skip
 # Tables beside huge pages of contiguous entries: what is most arm64's own.
