@@ -432,7 +432,10 @@ static bool change_something(char *mem, int turn)
 
 #define RACED		32	/* turns during which pages were evicted: each eighth one forks */
 
-/* Change memory until so many changes met an eviction. */
+/*
+ * Change memory until so many changes met an eviction.  All pages are touched now and then:
+ * MADV_PAGEOUT splits a folio of which a part is mapped, but cannot while a fault looks at it.
+ */
 static bool change_evicted(char *mem, bool on)
 {
 	double limit = now() + RACE_LIMIT;
@@ -443,6 +446,8 @@ static bool change_evicted(char *mem, bool on)
 		CHECK(now() < limit);
 		CHECK(change_something(mem, turn));
 		memset(mem + turn % PAGES * PAGE, fill_byte(turn % PAGES, 1), PAGE);
+		if (turn % 4 == 0)
+			fill(mem, LEN, 1);
 		cpu_relax();
 		met += nr_evicted(on) > evicted;
 	}
