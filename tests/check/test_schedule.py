@@ -239,6 +239,17 @@ def test_ci_boots_the_newest_kernel_or_arm64_and_says_which(commit: int) -> None
     assert parts["checked"].says.endswith(f": KUnit, {', '.join(turned.checked.programs)}")
 
 
+def test_each_commit_runs_one_of_those_that_take_turns_and_says_so() -> None:
+    seen = set()
+    for commit in range(5, 5 + 36):
+        turned = replace(request("ci"), commit=commit)
+        [part] = [each for each in test_parts.of(turned) if each.name in test_parts.IN_TURN]
+        assert part.says == "this commit, of debian13, field, powercut"
+        seen.add((part.name, commit % rotation.SIXTHS, rotation.first_of_two(commit)))
+    # With each part of the programs and of the scenes, and with either kernel.
+    assert len(seen) == 36
+
+
 def test_six_commits_run_every_program_with_kasan_once() -> None:
     asked = request("checked")
     runs = [set(replace(asked, commit=commit).checked.programs) for commit in range(4, 10)]
@@ -249,6 +260,8 @@ def test_six_commits_run_every_program_with_kasan_once() -> None:
 
 
 def test_named_parts_do_not_rotate() -> None:
+    says = {part.name: part.says for part in test_parts.of(request(*test_parts.IN_TURN))}
+    assert says == dict.fromkeys(test_parts.IN_TURN, "")
     for commit in range(6):
         named = replace(request("newest", "arm64"), commit=commit)
         assert [bool(part.kernels) for part in test_parts.of(named)] == [True, True]

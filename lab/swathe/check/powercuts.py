@@ -15,6 +15,7 @@ from swathe.check import proof
 from swathe.guest import environment, initramfs, kernel_log, sections, session, vm
 from swathe.kernel import build, compiler
 
+PART = "powercut"
 TIMEOUT = 900
 CUTS = 3
 # The guest prints between EARLIEST and LATEST lines before the cut; the seed chooses how many.

@@ -13,6 +13,7 @@ from swathe.base.paths import ROOT
 # Of the scenes, and of the programs with KASAN.
 THIRDS = 3
 SIXTHS = 6
+HALVES = 2
 
 
 def number() -> int:
@@ -31,4 +32,9 @@ def chosen(names: Sequence[str], commit: int, parts: int = THIRDS) -> Sequence[s
 
 def first_of_two(commit: int) -> bool:
     """Whether the first of two takes its turn; parts and halves come in all combinations."""
-    return commit // SIXTHS % 2 == 0
+    return commit // SIXTHS % HALVES == 0
+
+
+def one_of(names: Sequence[str], commit: int) -> str:
+    """Return the one whose turn it is, whatever parts and halves take theirs."""
+    return names[commit // (SIXTHS * HALVES) % len(names)]

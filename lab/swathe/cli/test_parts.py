@@ -51,6 +51,8 @@ NEEDING = ("memx", "races", "trace")
 # These take twelve and fifteen minutes there; they measure what reclaim keeps and what it takes,
 # which is in the light part.
 SELDOM_CHECKED = ("reference", "ahead")
+# What goes with Swathe, and is seldom changed: each commit of CI runs one of them.
+IN_TURN = (debian13.PART, field_trials.PART, powercuts.PART)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,11 @@ def scenes(request: TestRequest) -> Sequence[str]:
     return rotation.chosen(scene.names(), request.commit) if request.rotates else scene.names()
 
 
+def in_turn(request: TestRequest) -> str:
+    """What a part says that other commits do not run."""
+    return f"this commit, of {', '.join(IN_TURN)}" if request.rotates else ""
+
+
 def own(request: TestRequest) -> guests.KselftestRequest:
     """The kernel's own tests: all of them in the light kernel, single ones as asked."""
     asked = request.kselftests
@@ -131,8 +138,8 @@ class When(Enum):
     DEFAULT = "Without NAME these parts run"
     CI = (
         "ci, which .ci/run runs, adds these; of system-call tests it runs only what they do with "
-        "the switch on, each in one kernel, and by the commit's hash newest or arm64 is only "
-        "compiled"
+        "the switch on, each in one kernel; by the commit's hash newest or arm64 is only compiled, "
+        f"and one of {', '.join(IN_TURN)} runs"
     )
     NAMED = "These run only when named; all is every part, whole, and takes a day"
 
@@ -212,7 +219,7 @@ TABLE = (
     PartEntry(debian13.PART, When.CI, lambda _: debian13.run(),
         "your last commit on a minimal Debian 13, in build/debian13: the launcher, hooks, apply, a "
         "compile of mm/unmap and hooked files; needs root: three minutes",
-        fetch=lambda _: [debian13.prefetch]),
+        fetch=lambda _: [debian13.prefetch], says=in_turn),
     PartEntry(seeded.PART, When.CI,
         lambda asked: seeded.run(asked.light, asked.seed, asked.guest.cpus),
         "kernels broken on purpose, by each mutant: a test must fail",
@@ -225,10 +232,11 @@ TABLE = (
             *field_trials.run(asked.light, asked.seed, asked.guest.cpus),
         ],
         "the programs for real machines, in guests: swathe-field must measure and put the switch "
-        "back, swathe-proof must find mutants", in_light),
-    PartEntry("powercut", When.CI,
+        "back, swathe-proof must find mutants", in_light, says=in_turn),
+    PartEntry(powercuts.PART, When.CI,
         lambda asked: powercuts.cut_all(replace(asked.powercut, kernel=asked.light)),
-        "two guests lose their power: synced data must be on their disks", in_light),
+        "two guests lose their power: synced data must be on their disks", in_light,
+        says=in_turn),
     PartEntry(listing.PART, When.DEFAULT, lambda asked: guests.run(own(asked)),
         "the kernel's own mm tests, unchanged: the verdicts with mm/unmap off and on must be the "
         "same", lambda asked: [own(asked).kernel]),
@@ -254,7 +262,12 @@ GROUPS = {CI: (*DEFAULT, *SELDOM), ALL: PARTS}
 
 def of(request: TestRequest) -> list[TestPart]:
     """The requested parts, in the table's order."""
-    wanted = {each.part_name: each for each in TABLE if request.wants(each.part_name)}
+    waiting = set(IN_TURN) - {rotation.one_of(IN_TURN, request.commit)} if request.rotates else ()
+    wanted = {
+        each.part_name: each
+        for each in TABLE
+        if request.wants(each.part_name) and each.name not in waiting
+    }
     return [each.part(request) for each in wanted.values()]
 
 
