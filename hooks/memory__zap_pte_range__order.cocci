@@ -9,14 +9,17 @@
 /// Missing:  a hole punch finds a page mapped that it has unmapped, and a store can be lost.
 
 @@
-expression reclaim, direct, addr, end, tlb, vma, mm, pmd, pte, ptl, value;
+expression reclaim, direct, addr, end, tlb, vma, pte, ptl;
+expression list args;
+identifier unhook = {zap_empty_pte_table, try_get_and_clear_pmd};
+identifier leave = {lazy_mmu_mode_disable, arch_leave_lazy_mmu_mode};
 @@
 zap_pte_range(...) {
 <...
 - if (reclaim && direct && addr == end)
--	direct = zap_empty_pte_table(mm, pmd, ptl, value);
+-	direct = unhook(args);
   add_mm_rss_vec(...);
-  lazy_mmu_mode_disable();
+  leave();
   if (...) {
   	tlb_flush_mmu_tlbonly(tlb);
   	tlb_flush_rmaps(tlb, vma);
@@ -24,7 +27,7 @@ zap_pte_range(...) {
 - pte_unmap_unlock(pte, ptl);
 + if (reclaim && direct && addr == end) {
 +	VM_WARN_ON_ONCE(tlb->delayed_rmap);
-+	direct = zap_empty_pte_table(mm, pmd, ptl, value);
++	direct = unhook(args);
 + }
 + pte_unmap_unlock(pte, ptl);
 ...>

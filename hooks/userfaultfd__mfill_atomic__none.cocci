@@ -9,14 +9,17 @@
 
 @again@
 identifier val;
-expression pmd;
+expression pmd, filled;
 @@
 mfill_atomic(...) {
 <...
   val = pmdp_get_lockless(pmd);
 + if (unmap_table_may_go() && pmd_none(val))
 + 	continue;
-  if (unlikely(!pmd_present(val) || pmd_trans_huge(val) || pmd_devmap(val))) { ... }
+  if (unlikely(filled)) {
+  	err = -EEXIST;
+  	break;
+  }
 ...>
 }
 

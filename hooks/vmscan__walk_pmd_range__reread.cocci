@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Let MGLRU read the PMD where it is, not a copy of it (Linux 7.3).
+/// Let MGLRU read the PMD where it is, not a copy of it (since Linux 6.18).
 ///
 /// Target:   mm/vmscan.c, walk_pmd_range()
 /// Why here: the function passes a copy of the PMD that it read outside of any RCU section.

@@ -16,10 +16,11 @@ from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
 from swathe.base.errors import CheckFailed, UsageError
-from swathe.base.paths import ROOT
+from swathe.base.paths import OVERLAY, ROOT
 from swathe.kernel import changes, hooks, source, tree
 from swathe.kernel.version import Version, in_range, of_tree
 
+STOCK = OVERLAY / "mm/unmap/Kconfig.stock"
 INSERTS = """
 @@
 @@
@@ -299,12 +300,25 @@ def test_matches_are_counted(repository: Path, small_tree: Path, calls: str, sai
 
 
 def test_kernels_differ_in_compat_headers_alone() -> None:
-    """Only these headers test which kernel it is."""
-    tests = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UNMAP_ON_6_12)\b")
+    """No file asks for a version; headers at the border ask what a kernel has."""
     sources = [path for path in (ROOT / "kernel").rglob("*") if path.suffix in (".c", ".h")]
-    testing = {path.name for path in sources if tests.search(path.read_text())}
-    assert "unmap_compat.h" in testing
-    assert [name for name in testing if not re.fullmatch(r"(unmap_)?compat(_\w+)?\.h", name)] == []
+    texts = {path.name: path.read_text() for path in sources}
+    assert [name for name in texts if re.search(r"LINUX_VERSION|KERNEL_VERSION", texts[name])] == []
+    asking = {name for name in texts if "CONFIG_UNMAP_STOCK_" in texts[name]}
+    assert "unmap_compat.h" in asking
+    border = re.compile(r"unmap(_\w+)?\.h|compat(_\w+)?\.h")
+    assert [name for name in asking if not border.fullmatch(name)] == []
+
+
+def test_what_a_kernel_has_is_detected_once_and_asked_for() -> None:
+    known = set(re.findall(r"^config (UNMAP_STOCK_\w+)", STOCK.read_text(), re.MULTILINE))
+    sources = [path for path in (ROOT / "kernel").rglob("*") if path.suffix in (".c", ".h")]
+    asked = {
+        name
+        for path in sources
+        for name in re.findall(r"CONFIG_(UNMAP_STOCK_\w+)", path.read_text())
+    }
+    assert asked == known
 
 
 @pytest.mark.parametrize("hook", hooks.load(), ids=lambda hook: hook.name)

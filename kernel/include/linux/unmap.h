@@ -293,7 +293,13 @@ pte_t *unmap_huge_pte_offset(pmd_t *pmd, unsigned long addr);
 #endif
 
 /* Defined in mm/memory.c, where it is static in the stock kernel; @page may be null. */
+#ifdef CONFIG_UNMAP_STOCK_BAD_PAGE_MAP
+void print_bad_page_map(struct vm_area_struct *vma, unsigned long addr,
+			unsigned long long entry, struct page *page,
+			enum pgtable_level level);
+#else
 void print_bad_pte(struct vm_area_struct *vma, unsigned long addr, pte_t pte,
 		   struct page *page);
+#endif
 
 #endif /* _LINUX_UNMAP_H */

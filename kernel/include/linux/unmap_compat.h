@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How Linux 6.12 and 7.3 differ where stock code meets mm/unmap/.  What only mm/unmap/ needs is
- * in mm/unmap/compat*.h.  Kernel versions are tested in these files alone.  The code is
- * written for the newest kernel; each shim says what it replaces.
+ * How kernels differ where stock code meets mm/unmap/.  What only mm/unmap/ needs is in
+ * mm/unmap/compat*.h.  These files alone ask what a kernel has (mm/unmap/Kconfig.stock); no file
+ * asks for its version.  The code is written for the newest kernel; each shim says what it
+ * replaces.
  */
 #ifndef _LINUX_UNMAP_COMPAT_H
 #define _LINUX_UNMAP_COMPAT_H
@@ -10,46 +11,59 @@
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
-#include <linux/version.h>
 
-/* Linux 6.12.y; otherwise 7.3.y. */
-#define UNMAP_ON_6_12	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
-
+struct list_lru;
+struct list_lru_one;
+struct mem_cgroup;
 struct swap_cluster_info;
 struct swap_info_struct;
 
 /*
- * Helpers of mm/rmap.c and mm/swapfile.c that are static in the stock kernel.
+ * Helpers that are static in the stock kernel.
  *
- * set_tlb_ubc_flush_pending() is called with the page-table lock held.  Since 7.3 it takes a
- * range.
+ * set_tlb_ubc_flush_pending() of mm/rmap.c is called with the page-table lock held.
  *
- * 6.12: the lock under which the counts of a cluster's swap entries change.  7.3: take or drop
- * a reference to each of @nr swap entries of one cluster; with @reclaim_cache, try to free
- * folios in the swap cache that nothing refers to any more.
+ * Of mm/swapfile.c, with a swap_map: the lock under which the counts of a cluster's swap entries
+ * change, or that of the device.  With a swap table: take or drop a reference to each of @nr
+ * swap entries of one cluster; with @reclaim_cache, try to free folios in the swap cache that
+ * nothing refers to any more.
+ *
+ * Of mm/list_lru.c: lock the list of @memcg or, if that is gone, of an ancestor; null: with
+ * @skip_empty, if it is gone.
  */
-#if UNMAP_ON_6_12
-#include <linux/sched/coredump.h>
-
+#ifdef CONFIG_UNMAP_STOCK_FLUSH_RANGE
+void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
+			       unsigned long start, unsigned long end);
+#else
 void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
 			       unsigned long uaddr);
+#endif
+
+#ifdef CONFIG_UNMAP_STOCK_SWAP_DEVICE_LOCK
 struct swap_cluster_info *
 lock_cluster_or_swap_info(struct swap_info_struct *si, unsigned long offset);
 void unlock_cluster_or_swap_info(struct swap_info_struct *si,
 				 struct swap_cluster_info *ci);
-#else
-void set_tlb_ubc_flush_pending(struct mm_struct *mm, pte_t pteval,
-			       unsigned long start, unsigned long end);
+#elif !defined(CONFIG_UNMAP_SWAP_MAP)
 int swap_dup_entries_cluster(struct swap_info_struct *si, pgoff_t offset, int nr);
 void swap_put_entries_cluster(struct swap_info_struct *si, pgoff_t offset, int nr,
 			      bool reclaim_cache);
 #endif
 
+#if defined(CONFIG_UNMAP_STOCK_LIST_LOCKS) && !defined(CONFIG_UNMAP_STOCK_LIST_LRU_LOCK)
+struct list_lru_one *lock_list_lru_of_memcg(struct list_lru *lru, int nid,
+					    struct mem_cgroup *memcg, bool irq, bool skip_empty);
+#endif
+
 /*
- * mm->flags: an unsigned long in 6.12, a bitmap in 7.3.  UNMAP_MMF_INHERITED are the flags
- * that fork() and exec() keep.
+ * mm->flags: a bitmap, or an unsigned long.  UNMAP_MMF_INHERITED are the flags that fork() and
+ * exec() keep.
  */
-#if UNMAP_ON_6_12
+#ifdef CONFIG_UNMAP_STOCK_MM_FLAGS
+#define UNMAP_MMF_INHERITED	MMF_INIT_LEGACY_MASK
+#else
+#include <linux/sched/coredump.h>
+
 #define UNMAP_MMF_INHERITED	MMF_INIT_MASK
 
 static inline bool mm_flags_test(int flag, const struct mm_struct *mm)
@@ -61,20 +75,18 @@ static inline void mm_flags_set(int flag, struct mm_struct *mm)
 {
 	set_bit(flag, &mm->flags);
 }
-#else
-#define UNMAP_MMF_INHERITED	MMF_INIT_LEGACY_MASK
 #endif
 
 /*
- * Whether stock frees empty page tables for this caller of zap: 7.3 frees the tables that one
- * MADV_DONTNEED covers, if it has PT_RECLAIM.
+ * Whether stock frees empty page tables for this caller of zap: with PT_RECLAIM those that one
+ * MADV_DONTNEED covers.
  */
 static inline bool unmap_zap_reclaims(const struct zap_details *details)
 {
-#if UNMAP_ON_6_12
-	return false;
-#else
+#ifdef CONFIG_UNMAP_STOCK_RECLAIM_PT
 	return IS_ENABLED(CONFIG_PT_RECLAIM) && details && details->reclaim_pt;
+#else
+	return false;
 #endif
 }
 

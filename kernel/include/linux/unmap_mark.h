@@ -122,6 +122,13 @@ static inline void __unmap_pmds_fork(struct vm_area_struct *child,
 }
 #endif
 
+/* For khugepaged.c, whose enum it is: whether a result says that there is no page table. */
+#ifdef CONFIG_UNMAP_STOCK_SCAN_NO_TABLE
+#define unmap_scan_no_table(result)	((result) == SCAN_NO_PTE_TABLE)
+#else
+#define unmap_scan_no_table(result)	((result) == SCAN_PMD_NULL || (result) == SCAN_PMD_NONE)
+#endif
+
 /* Whether a PMD is marked now.  @pmd may be null.  No lock is held. */
 static inline bool unmap_pmd_has_mark(pmd_t *pmd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How Linux 6.12 and 7.3 differ in page-table entries and in page descriptors.  The code is
- * written for the newest kernel.  For 6.12, define what it uses of 7.3 by its name there; drop that
- * when 6.12 goes.  compat_... are functions of which neither kernel has the form that is needed.
+ * How kernels differ in page-table entries and in page descriptors.  The code is written for the
+ * newest kernel.  For older ones, define what it uses by its name there; drop that with the last
+ * of them.  compat_... are functions of which no kernel has the form that is needed.
  */
 #ifndef __MM_UNMAP_COMPAT_H
 #define __MM_UNMAP_COMPAT_H
@@ -18,8 +18,8 @@
 #include "../internal.h"
 #include "arch.h"
 
-#if UNMAP_ON_6_12
-/* Entries that are not present: 7.3 calls them leaves. */
+/* Entries that are not present. */
+#ifndef CONFIG_UNMAP_STOCK_LEAVES
 typedef swp_entry_t softleaf_t;
 
 /* The latest 6.12.y have these two. */
@@ -42,13 +42,28 @@ static inline bool softleaf_is_swap(softleaf_t entry)
 	return !non_swap_entry(entry);
 }
 
-/* Guard regions came after 6.12. */
 static inline bool softleaf_is_guard_marker(softleaf_t entry)
 {
+#ifdef CONFIG_UNMAP_STOCK_GUARDS
+	return is_guard_swp_entry(entry);
+#else
 	return false;
+#endif
 }
 
-/* userfaultfd's bit: in 7.3 it may also mean read-write protection (RWP). */
+/* A huge page, or an entry of a huge page that is not present. */
+static inline bool pmd_is_huge(pmd_t pmd)
+{
+#ifdef CONFIG_UNMAP_STOCK_PMD_DEVMAP
+	if (pmd_devmap(pmd))
+		return true;
+#endif
+	return is_swap_pmd(pmd) || pmd_trans_huge(pmd);
+}
+#endif /* !CONFIG_UNMAP_STOCK_LEAVES */
+
+/* userfaultfd's bit, and a function for several entries. */
+#ifndef CONFIG_UNMAP_STOCK_UFFD_RWP
 #define pte_uffd		pte_uffd_wp
 #define pte_mkuffd		pte_mkuffd_wp
 #define pte_clear_uffd		pte_clear_uffd_wp
@@ -56,7 +71,6 @@ static inline bool softleaf_is_guard_marker(softleaf_t entry)
 #define pte_swp_mkuffd		pte_swp_mkuffd_wp
 #define pte_swp_uffd_any	pte_swp_uffd_wp_any
 
-/* 7.3 has a function for several entries, and returns whether it wrote markers. */
 static inline void cond_install_uffd_wp_ptes(struct vm_area_struct *vma,
 					     unsigned long addr, pte_t *ptep,
 					     pte_t pte, unsigned long nr)
@@ -67,39 +81,53 @@ static inline void cond_install_uffd_wp_ptes(struct vm_area_struct *vma,
 		pte_install_uffd_wp_if_needed(vma, addr + i * PAGE_SIZE, ptep + i, pte);
 }
 
-/* Renamed in 7.3. */
-#define FOLIO_MAPPING_ANON	PAGE_MAPPING_ANON
-#define make_device_exclusive_entry	make_readable_device_exclusive_entry
-#define PGTABLE_LEVEL_PTE	RMAP_LEVEL_PTE
+#endif /* !CONFIG_UNMAP_STOCK_UFFD_RWP */
+
+#ifdef CONFIG_UNMAP_STOCK_BAD_PAGE_MAP
+#define print_bad_pte(vma, addr, pte, page) \
+	print_bad_page_map(vma, addr, pte_val(pte), page, PGTABLE_LEVEL_PTE)
+#endif
+
+/* Renamed. */
+#ifndef CONFIG_UNMAP_STOCK_LAZY_MMU_NESTS
 #define lazy_mmu_mode_enable	arch_enter_lazy_mmu_mode
 #define lazy_mmu_mode_disable	arch_leave_lazy_mmu_mode
+#endif
 
-/* For work that may run on any CPU.  7.3 warns of the old name. */
-#define system_dfl_wq	system_unbound_wq
+#ifndef FOLIO_MAPPING_ANON
+#define FOLIO_MAPPING_ANON	PAGE_MAPPING_ANON
+#endif
+#ifndef CONFIG_UNMAP_STOCK_EXCLUSIVE_IN_RMAP
+#define make_device_exclusive_entry	make_readable_device_exclusive_entry
+#endif
+#ifndef CONFIG_UNMAP_STOCK_PGTABLE_LEVEL
+#define PGTABLE_LEVEL_PTE	RMAP_LEVEL_PTE
+#endif
+#ifndef CONFIG_UNMAP_STOCK_DFL_WQ
+#define system_dfl_wq		system_unbound_wq
+#endif
 
-/* A huge page, or an entry of a huge page that is not present. */
-static inline bool pmd_is_huge(pmd_t pmd)
+static inline const unsigned long *compat_page_flags(const struct page *page)
 {
-	return is_swap_pmd(pmd) || pmd_trans_huge(pmd) || pmd_devmap(pmd);
+#ifdef CONFIG_UNMAP_STOCK_FLAGS_TYPE
+	return &page->flags.f;
+#else
+	return &page->flags;
+#endif
 }
-#endif /* UNMAP_ON_6_12 */
 
 /* PageAnonExclusive() without its check for hugetlb pages, which do not come in runs. */
 static inline bool compat_anon_exclusive(const struct page *page)
 {
-#if UNMAP_ON_6_12
-	return test_bit(PG_anon_exclusive, &page->flags);
-#else
-	return test_bit(PG_anon_exclusive, &page->flags.f);
-#endif
+	return test_bit(PG_anon_exclusive, compat_page_flags(page));
 }
 
-/* The caller holds the PMD lock in the first function.  7.3 needs no folio. */
+/* The caller holds the PMD lock in the first function.  Newer kernels need no folio. */
 static inline void compat_split_huge_pmd_locked(struct vm_area_struct *vma,
 						unsigned long addr, pmd_t *pmd,
 						struct folio *folio)
 {
-#if UNMAP_ON_6_12
+#ifdef CONFIG_UNMAP_STOCK_SPLIT_FOLIO
 	split_huge_pmd_locked(vma, addr, pmd, false, folio);
 #else
 	split_huge_pmd_locked(vma, addr, pmd, false);
@@ -109,18 +137,18 @@ static inline void compat_split_huge_pmd_locked(struct vm_area_struct *vma,
 static inline void compat_split_huge_pmd(struct vm_area_struct *vma, pmd_t *pmd,
 					 unsigned long addr)
 {
-#if UNMAP_ON_6_12
+#ifdef CONFIG_UNMAP_STOCK_SPLIT_FOLIO
 	__split_huge_pmd(vma, pmd, addr, false, NULL);
 #else
 	__split_huge_pmd(vma, pmd, addr, false);
 #endif
 }
 
-/* Clear entries that are not present.  7.3 does not say whether the whole mm goes. */
+/* Clear entries that are not present. */
 static inline void compat_clear_nonpresent(struct mm_struct *mm, unsigned long addr,
 					   pte_t *ptep, unsigned int nr, int full)
 {
-#if UNMAP_ON_6_12
+#ifdef CONFIG_UNMAP_STOCK_CLEAR_FULL
 	clear_not_present_full_ptes(mm, addr, ptep, nr, full);
 #else
 	clear_nonpresent_ptes(mm, addr, ptep, nr);
@@ -133,12 +161,13 @@ static inline void compat_clear_nonpresent(struct mm_struct *mm, unsigned long a
  */
 static inline bool compat_device_in_rmap(softleaf_t entry)
 {
-	return !UNMAP_ON_6_12 || softleaf_is_device_private(entry);
+	return IS_ENABLED(CONFIG_UNMAP_STOCK_EXCLUSIVE_IN_RMAP) ||
+	        softleaf_is_device_private(entry);
 }
 
 /*
  * What arm64 defers of a flush is to wait for it: the invalidation is sent when the flush is
- * recorded.  Linux 7.3 sends a range then, 6.12 a page for each call.
+ * recorded.  Newer kernels send a range then, 6.12 sends a page for each call.
  *
  * Send what can be sent as a range for the pages from @start to @end, whose entries were like
  * @pte.  Returns the first page that is still to be recorded, so that somebody waits: on arm64
@@ -149,7 +178,7 @@ static inline bool compat_device_in_rmap(softleaf_t entry)
 static inline unsigned long compat_send_range(struct vm_area_struct *vma, pte_t pte,
 					      unsigned long start, unsigned long end)
 {
-#if UNMAP_ON_6_12 && defined(CONFIG_ARM64)
+#if !defined(CONFIG_UNMAP_STOCK_FLUSH_RANGE) && defined(CONFIG_ARM64)
 	unsigned long last = end - PAGE_SIZE;
 
 	if (start < last && pte_accessible(vma->vm_mm, pte))
@@ -165,7 +194,9 @@ static inline unsigned long compat_send_range(struct vm_area_struct *vma, pte_t 
 static inline void compat_note_flush(struct vm_area_struct *vma, pte_t pte,
 				     unsigned long start, unsigned long end)
 {
-#if UNMAP_ON_6_12
+#ifdef CONFIG_UNMAP_STOCK_FLUSH_RANGE
+	set_tlb_ubc_flush_pending(vma->vm_mm, pte, start, end);
+#else
 	/*
 	 * x86 records the whole mm whatever the address, so one call is enough for a run;
 	 * others flush the address, so every page needs a call that was not sent in a range.
@@ -175,8 +206,6 @@ static inline void compat_note_flush(struct vm_area_struct *vma, pte_t pte,
 		set_tlb_ubc_flush_pending(vma->vm_mm, pte, start);
 		start += PAGE_SIZE;
 	} while (!UNMAP_ARCH_ONE_FLUSH && start < end);
-#else
-	set_tlb_ubc_flush_pending(vma->vm_mm, pte, start, end);
 #endif
 }
 

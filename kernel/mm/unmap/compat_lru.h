@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How Linux 6.12 and 7.3 differ in what freeing.c needs: LRU lists, and freeing folios.
+ * How kernels differ in what freeing.c needs: LRU lists, and freeing folios.
  */
 #ifndef __MM_UNMAP_COMPAT_LRU_H
 #define __MM_UNMAP_COMPAT_LRU_H
@@ -9,39 +9,39 @@
 #include <linux/mm_inline.h>
 #include <linux/unmap.h>
 
-#if UNMAP_ON_6_12
-#include <linux/pagevec.h>
-#else
+#ifdef CONFIG_UNMAP_STOCK_BATCH_GAPS
 #include <linux/folio_batch.h>
 #include "../page_alloc.h"
 #define PAGEVEC_SIZE	FOLIO_BATCH_SIZE
+#else
+#include <linux/pagevec.h>
 #endif
 
 static inline unsigned long *compat_folio_flags(struct folio *folio)
 {
-#if UNMAP_ON_6_12
-	return &folio->flags;
-#else
+#ifdef CONFIG_UNMAP_STOCK_FLAGS_TYPE
 	return &folio->flags.f;
+#else
+	return &folio->flags;
 #endif
 }
 
-/* Whether a batch has lost a folio there: since 7.3 one may be taken out while it is drained. */
+/* Whether a batch has lost a folio there: one may be taken out while it is drained. */
 static inline bool compat_is_gap(const struct folio *folio)
 {
-	return !UNMAP_ON_6_12 && !folio;
+	return IS_ENABLED(CONFIG_UNMAP_STOCK_BATCH_GAPS) && !folio;
 }
 
 /*
- * Drop what folio_lruvec_relock_irqsave() has taken: the lruvec's lock, on 7.3 the RCU read
- * lock, too.
+ * Drop what folio_lruvec_relock_irqsave() has taken: the lruvec's lock and, where what
+ * a folio is charged to may change, the RCU read lock.
  */
 static inline void compat_lruvec_unlock_irqrestore(struct lruvec *lruvec, unsigned long irqs)
 {
-#if UNMAP_ON_6_12
-	unlock_page_lruvec_irqrestore(lruvec, irqs);
-#else
+#ifdef CONFIG_UNMAP_STOCK_LRU_RCU
 	lruvec_unlock_irqrestore(lruvec, irqs);
+#else
+	unlock_page_lruvec_irqrestore(lruvec, irqs);
 #endif
 }
 

@@ -60,9 +60,12 @@ def owners(lines: list[str]) -> list[str]:
     """Return for each line the function it is in, judged by its layout."""
     found, current, before = [], "", ""
     for line in lines:
-        match = HEAD.match(line) or (TYPE.match(before) and NAME.match(line))
+        split = TYPE.match(before) and NAME.match(line)
+        match = HEAD.match(line) or split
         if match:
             current = match[1]
+        if split:
+            found[-1] = current
         found.append(current)
         before = line
     return found

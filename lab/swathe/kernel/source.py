@@ -14,7 +14,10 @@ from swathe.kernel import apt, version
 
 # The suite that has the kernel's source package if the host's own suites lack it.
 SUITES = {"6.12": None, "7.3": "trixie-backports"}
-KERNELS = tuple(SUITES)
+# No Debian release has it.
+FROM_TARBALL = "6.18"
+PACKAGED = tuple(SUITES)
+KERNELS = ("6.12", FROM_TARBALL, "7.3")
 SOURCES = BUILD / "src"
 INSTALLED = Path("/usr/src")
 
@@ -38,6 +41,11 @@ class Source:
 
 def get(kernel: str, given: Path | None = None) -> Source:
     """Return the tree to work on; fetch and unpack it if necessary."""
+    if given is None and kernel == FROM_TARBALL:
+        raise UsageError(
+            f"Debian has no source of Linux {kernel}: download linux-{kernel}.y.tar.xz, the latest "
+            f"of https://cdn.kernel.org/pub/linux/kernel/v{kernel[0]}.x/, and give it with --source"
+        )
     if given is None:
         with locked(f"source-{kernel}"):
             return from_package(kernel)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How Linux 6.12 and 7.3 differ in the control groups of records of empty page tables, and in the
+ * How kernels differ in the control groups of records of empty page tables, and in the
  * lists of the shrinker that hold the records.
  */
 #ifndef __MM_UNMAP_COMPAT_GROUP_H
@@ -18,11 +18,11 @@
  *
  * 6.12: the memcg.  When it is removed, it gets the id of its parent, so that it still leads to
  * the list_lru that its records are in.
- * 7.3: the memcg's obj_cgroup.  A removed memcg keeps its id, which the next one that is made
- * gets, too: then the id leads to a list of that one.  The obj_cgroup is handed to the parent
- * after the lists are and before the id is free.
+ * Newer ones: the memcg's obj_cgroup.  A removed memcg keeps its id, which the next one that is
+ * made gets, too: then the id leads to a list of that one.  The obj_cgroup is handed to the
+ * parent after the lists are and before the id is free.
  */
-#if UNMAP_ON_6_12
+#ifndef CONFIG_UNMAP_STOCK_LIST_LOCKS
 #define compat_group		mem_cgroup
 #define compat_group_get	get_mem_cgroup_from_mm
 #define compat_group_put	mem_cgroup_put
@@ -30,12 +30,22 @@
 #define compat_group		obj_cgroup
 #define compat_group_put	obj_cgroup_put
 
-/* A memcg has one obj_cgroup for each node: that of the first node stands for it. */
+#ifdef CONFIG_MEMCG
+/* With an obj_cgroup for each node, that of the first node stands for the memcg. */
+static inline struct obj_cgroup *compat_memcg_group(struct mem_cgroup *memcg)
+{
+#ifdef CONFIG_UNMAP_STOCK_NODE_OBJCG
+	return rcu_dereference(memcg->nodeinfo[first_node(node_possible_map)]->objcg);
+#else
+	return rcu_dereference(memcg->objcg);
+#endif
+}
+#endif
+
 static inline struct obj_cgroup *compat_group_get(struct mm_struct *mm)
 {
 	struct obj_cgroup *group = NULL;
 #ifdef CONFIG_MEMCG
-	int nid = first_node(node_possible_map);
 	struct mem_cgroup *memcg;
 
 	if (mem_cgroup_disabled())
@@ -43,7 +53,7 @@ static inline struct obj_cgroup *compat_group_get(struct mm_struct *mm)
 	rcu_read_lock();
 	memcg = mem_cgroup_from_task(rcu_dereference(mm->owner));
 	for (; memcg && !group; memcg = parent_mem_cgroup(memcg)) {
-		group = rcu_dereference(memcg->nodeinfo[nid]->objcg);
+		group = compat_memcg_group(memcg);
 		if (group && !obj_cgroup_tryget(group))
 			group = NULL;
 	}
@@ -61,6 +71,49 @@ static inline struct mem_cgroup *compat_group_memcg(struct obj_cgroup *group)
 	return NULL;
 #endif
 }
+
+#ifndef CONFIG_UNMAP_STOCK_LIST_LRU_LOCK
+/*
+ * Lock the list of a memcg, or of its next ancestor that has one: newer kernels say which.  Here
+ * the memcg stays as it is given: shrinker bits are set in all groups above it.
+ */
+static inline struct list_lru_one *list_lru_lock(struct list_lru *lru, int nid,
+						 struct mem_cgroup **memcg)
+{
+	return lock_list_lru_of_memcg(lru, nid, *memcg, false, false);
+}
+
+static inline void list_lru_unlock(struct list_lru_one *list)
+{
+	spin_unlock(&list->lock);
+}
+
+static inline bool __list_lru_add(struct list_lru *lru, struct list_lru_one *list,
+				  struct list_head *item, int nid, struct mem_cgroup *memcg)
+{
+	if (!list_empty(item))
+		return false;
+	list_add_tail(item, &list->list);
+	list->nr_items++;
+	atomic_long_inc(&lru->node[nid].nr_items);
+#ifdef CONFIG_MEMCG
+	for (; memcg; memcg = parent_mem_cgroup(memcg))
+		set_shrinker_bit(memcg, nid, lru->shrinker_id);
+#endif
+	return true;
+}
+
+static inline bool __list_lru_del(struct list_lru *lru, struct list_lru_one *list,
+				  struct list_head *item, int nid)
+{
+	if (list_empty(item))
+		return false;
+	list_del_init(item);
+	list->nr_items--;
+	atomic_long_dec(&lru->node[nid].nr_items);
+	return true;
+}
+#endif
 
 /*
  * Lock the list of @group; @memcg is set to the owner of the list.  The RCU read lock is held: it
@@ -89,14 +142,14 @@ static inline struct list_lru_one *compat_lock_list(struct list_lru *lru, int ni
  * Add an item to the list of @group.  Returns false if there is no memory for the list.  Any
  * lock may be held.
  *
- * Reclaim of the memcg that has the list must call the shrinker then.  7.3 sees to that; 6.12
- * sets the shrinker bit of the memcg that it is given, but if that memcg has gone offline, its
- * parent has the list.
+ * Reclaim of the memcg that has the list must call the shrinker then.  Newer kernels see to that;
+ * 6.12 sets the shrinker bit of the memcg that it is given, but if that memcg has gone offline,
+ * its parent has the list.
  */
 static inline bool compat_list_add(struct list_lru *lru, struct list_head *item, int nid,
 				   struct compat_group *group, gfp_t gfp)
 {
-#if UNMAP_ON_6_12
+#ifndef CONFIG_UNMAP_STOCK_LIST_LOCKS
 	struct mem_cgroup *memcg = group;
 
 	if (IS_ENABLED(CONFIG_MEMCG) && memcg && memcg_list_lru_alloc(memcg, lru, gfp))
@@ -129,7 +182,7 @@ static inline bool compat_list_add(struct list_lru *lru, struct list_head *item,
 static inline void compat_list_del(struct list_lru *lru, struct list_head *item, int nid,
 				   struct compat_group *group)
 {
-#if UNMAP_ON_6_12
+#ifndef CONFIG_UNMAP_STOCK_LIST_LOCKS
 	list_lru_del(lru, item, nid, group);
 #else
 	struct list_lru_one *list;
@@ -144,10 +197,10 @@ static inline void compat_list_del(struct list_lru *lru, struct list_head *item,
 }
 
 /*
- * list_lru_shrink_walk().  In 7.3 each list of a list_lru has its own lock, and the callback
- * does not get it as an argument.
+ * list_lru_shrink_walk().  Where each list of a list_lru has its own lock, the callback does not
+ * get it as an argument.
  */
-#if UNMAP_ON_6_12
+#ifndef CONFIG_UNMAP_STOCK_LIST_LOCKS
 struct compat_lru_walk {
 	enum lru_status (*isolate)(struct list_head *item,
 				   struct list_lru_one *list, void *arg);

@@ -81,7 +81,7 @@ static const char *prepare(struct scene *scene, enum kind kind, unsigned long ki
 	missing = scene_needs(kind);
 	if (!missing && sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		missing = "needs two CPUs";
-	if (!missing && kernel_before(6))
+	if (!missing && kernel_before(6, 12))
 		missing = "needs Linux 6.12";
 	if (missing)
 		end();
@@ -179,8 +179,8 @@ TEST_LONG(ahead, aged)
 {
 	if (variant->kind != LAZYFREE)
 		SKIP(return, "what reclaim keeps of other memory, its next round may evict");
-	if (!kernel_before(7))
-		SKIP(return, "since Linux 7.3 reclaim takes what only aging found young");
+	if (!kernel_before(6, 18))
+		SKIP(return, "since Linux 6.18 reclaim takes what only aging found young");
 	if (!mglru_set(7) || !mglru_can_age())
 		SKIP(return, "no MGLRU, or no debugfs");
 	EXPECT_TRUE(ahead_twice(aged_stays, &self->scene));

@@ -180,11 +180,12 @@ TEST_LONG(discard, content)
 	}
 }
 
-/* Page allocations of zap fail.  Linux 7.3 has renamed the function. */
+/* Page allocations of zap fail.  The function has another name in each kernel, newest first. */
 static bool gather_fails(void)
 {
-	return faults_on("fail_page_alloc", "zap_page_range_single", 100) ||
-	       faults_on("fail_page_alloc", "zap_vma_range_batched", 100);
+	return faults_on("fail_page_alloc", "zap_vma_range_batched", 100) ||
+	       faults_on("fail_page_alloc", "zap_page_range_single_batched", 100) ||
+	       faults_on("fail_page_alloc", "zap_page_range_single", 100);
 }
 
 TEST_LONG(discard, full_gather)

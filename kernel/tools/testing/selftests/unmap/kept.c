@@ -8,8 +8,8 @@
  * busy_punched    the same, when it punches a hole in shmem
  * busy_moved      UFFDIO_MOVE while threads hold the mmap lock all the time
  * busy_whole      MADV_DONTNEED of all that the tables map, at such a time: huge pages follow
- * alone           MADV_DONTNEED with only the VMA's lock (Linux 7.3) at such a time, and faults and
- *                 mmap() in the same tables: contents are right, and tables are given back
+ * alone           MADV_DONTNEED with only the VMA's lock (since Linux 6.18) at such a time, and
+ *                 faults and mmap() in the same tables: contents are right, and tables are given back
  * flipped         changing the policy from "pressure" to "eager" frees the kept tables
  * never_paused    "pressure": reclaim frees the tables of a process that goes on emptying others
  * moved           a process empties tables and moves to another control group: reclaim of
@@ -203,7 +203,7 @@ static bool discard_whole(char *mem)
 	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
 	fill_tables(mem, HUGE_LEN);
 	/* As where the lock is free: law 11. */
-	CHECK_EQ(kernel_before(7) ? 0 : HUGE_LEN / KIB,
+	CHECK_EQ(kernel_before(6, 18) ? 0 : HUGE_LEN / KIB,
 		 smaps_kib(mem, HUGE_LEN, "AnonHugePages"));
 	CHECK(!madvise(mem, HUGE_LEN, MADV_DONTNEED));
 	return true;
@@ -224,14 +224,14 @@ static void discard_job(struct child *child, void *arg)
 }
 
 /*
- * Linux 7.3's MADV_DONTNEED takes the VMA's lock alone.  On x86 the mmu_gather then frees whole
- * tables; on arm64 (break-before-make) they wait for somebody who gets the mmap lock.
+ * Since Linux 6.18 MADV_DONTNEED takes the lock of the VMA alone.  On x86 the mmu_gather then
+ * frees whole tables; on arm64 (break-before-make) they wait for somebody who gets the mmap lock.
  */
 static bool whole_tables_go_at_once(void)
 {
 	struct utsname name;
 
-	return kernel_before(7) || (!uname(&name) && !strcmp(name.machine, "x86_64"));
+	return kernel_before(6, 18) || (!uname(&name) && !strcmp(name.machine, "x86_64"));
 }
 
 TEST_LONG(kept, busy_whole)
@@ -263,7 +263,7 @@ FIXTURE_SETUP(vma_lock)
 {
 	const char *missing;
 
-	if (kernel_before(7))
+	if (kernel_before(6, 18))
 		SKIP(return, "MADV_DONTNEED of this kernel holds the mmap lock");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");

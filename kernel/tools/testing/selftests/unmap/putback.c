@@ -100,7 +100,7 @@ static long count_changed(const __u64 *before, const char *mem, __u64 bits)
  */
 static bool stays_lazyfree(bool on)
 {
-	return on || !kernel_before(7);
+	return on || !kernel_before(6, 18);
 }
 
 /*

@@ -19,7 +19,7 @@
  * protect          UFFDIO_WRITEPROTECT of shmem that is not mapped
  * collapse         MADV_COLLAPSE of a huge page of shmem that is mapped by entries
  * retract          MADV_COLLAPSE of small pages of shmem
- * collapse_anon    MADV_COLLAPSE of anonymous memory (Linux 7.3: older ones want a page there)
+ * collapse_anon    MADV_COLLAPSE of anonymous memory (since Linux 6.18: older ones want a page)
  * move             UFFDIO_MOVE
  * collect          migrate_vma_setup(), by which drivers collect memory for their device
  * aging            MGLRU ages the memory: it must not look into the table after that is gone
@@ -358,11 +358,11 @@ static bool collapse(struct reader *r)
 	return true;
 }
 
-/* It may fail as collapse() may.  Before 7.3 a huge page is not made of nothing. */
+/* It may fail as collapse() may.  Before 6.18 a huge page is not made of nothing. */
 static bool collapse_anon(struct reader *r)
 {
 	if (madvise(r->mem, PMD, MADV_COLLAPSE))
-		CHECK(errno == EAGAIN || (errno == EINVAL && kernel_before(7)));
+		CHECK(errno == EAGAIN || (errno == EINVAL && kernel_before(6, 18)));
 	return true;
 }
 
@@ -595,7 +595,7 @@ READS(collect, make_anon, ready_large, collect, true)
 TEST_LONG(readers, collapse_anon)
 {
 	const struct reading what = {
-		make_anon, ready_anon, collapse_anon, false, false, kernel_before(7)
+		make_anon, ready_anon, collapse_anon, false, false, kernel_before(6, 18)
 	};
 
 	run_reader(_metadata, &self->reader, &what);
@@ -605,7 +605,7 @@ TEST_LONG(readers, aging)
 {
 	static const struct reading what = { make_anon, ready_half, age, false, true, true };
 
-	if (kernel_before(7))
+	if (kernel_before(6, 18))
 		SKIP(return, "Linux 6.12 holds the RCU read lock during the walk");
 	if (access(LRU_GEN, W_OK) || !write_text(LRU_GEN_ON, "y"))
 		SKIP(return, "needs CONFIG_LRU_GEN");

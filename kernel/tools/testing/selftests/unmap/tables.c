@@ -23,7 +23,7 @@
  * dontunmap       MREMAP_DONTUNMAP
  * uffd_moved      UFFDIO_MOVE moves the pages away
  * markers         uffd-wp markers of absent pages keep a table
- * guards          guard regions keep a table through MADV_DONTNEED (Linux 7.3)
+ * guards          guard regions keep a table through MADV_DONTNEED (since Linux 6.18)
  * guards_punched  ... of shmem through a hole and truncation
  * guards_unmapped ... through munmap() of the rest of a table, with which its guards go
  * deferred        tables are freed after the call that gave them back (law 7); those of

@@ -5,7 +5,7 @@
  *
  * Each test runs with the switch off, where tables stay, and with every policy.  "eager" and
  * "pressure" must behave as if tables had stayed, except where stock frees them, too: on Linux
- * 7.3, if one MADV_DONTNEED has discarded a whole table.  With "huge", huge pages come back, and
+ * 6.18, if one MADV_DONTNEED has discarded a whole table.  With "huge", huge pages come back, and
  * so they do with every policy on architectures other than x86-64, which have no marks.  A test
  * touches one page of each 2 MiB, and counts how many of these 2 MiB are huge then.
  *
@@ -312,7 +312,7 @@ TEST_LONG(thp, holes)
 TEST_LONG(thp, whole)
 {
 	/* One MADV_DONTNEED frees whole tables where stock does, and leaves marks where not. */
-	long all = kernel_before(7) || self->how == PRESSURE ? 0 : NR_TABLES;
+	long all = kernel_before(6, 18) || self->how == PRESSURE ? 0 : NR_TABLES;
 	char *mem = map_small();
 
 	ASSERT_NE(MAP_FAILED, mem);
@@ -323,7 +323,7 @@ TEST_LONG(thp, whole)
 	self->freed = unmap_stat("tables_freed");
 	ASSERT_TRUE(purge(self->how, self->freed, mem, CHUNK));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
-	all = kernel_before(7) ? 0 : NR_TABLES;
+	all = kernel_before(6, 18) ? 0 : NR_TABLES;
 	EXPECT_TRUE(come_back(self->how, mem, LEN, all, NR_TABLES));
 }
 
@@ -337,7 +337,7 @@ TEST_LONG(thp, mixed)
 	ASSERT_TRUE(given_back(self->how, self->freed, NR_TABLES));
 	/* The first piece covers its table. */
 	EXPECT_TRUE(come_back(self->how, mem, LEN,
-			      !kernel_before(7) && self->how != PRESSURE, NR_TABLES));
+			      !kernel_before(6, 18) && self->how != PRESSURE, NR_TABLES));
 }
 
 TEST_LONG(thp, switched_off)
@@ -348,7 +348,7 @@ TEST_LONG(thp, switched_off)
 	if (self->how != OFF)
 		ASSERT_TRUE(write_number(UNMAP_SYSFS "enabled", 0));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
-	EXPECT_TRUE(come_back(self->how, mem, LEN, kernel_before(7) ? 0 : NR_TABLES, NR_TABLES));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, kernel_before(6, 18) ? 0 : NR_TABLES, NR_TABLES));
 }
 
 static bool protect_halves(char *mem, int prot)
@@ -546,7 +546,7 @@ TEST_LONG(thp, collapsed_holes)
 	ASSERT_NE(MAP_FAILED, mem);
 	ASSERT_TRUE(discard_in(mem + PMD, PMD, CHUNK));
 	ASSERT_TRUE(given_back(self->how, self->freed, 1));
-	if (!kernel_before(7)) {
+	if (!kernel_before(6, 18)) {
 		/* An empty table becomes a huge page; without a mark there is none to see. */
 		EXPECT_EQ(no_marks(self->how) ? -1 : 0, madvise(mem, LEN, MADV_COLLAPSE));
 		EXPECT_EQ(NR_TABLES - no_marks(self->how), count_huge(mem, LEN));

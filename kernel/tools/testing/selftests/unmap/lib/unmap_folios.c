@@ -96,7 +96,7 @@ static void set_khugepaged(const char *file, unsigned long value)
 /* Whether khugepaged runs if folios of @kib KiB are enabled, and no others. */
 static bool khugepaged_runs(unsigned long kib)
 {
-	return kib * KIB >= (kernel_before(7) ? PMD : 2 * PAGE);
+	return kib * KIB >= (kernel_before(7, 0) ? PMD : 2 * PAGE);
 }
 
 /*

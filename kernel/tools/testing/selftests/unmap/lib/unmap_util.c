@@ -32,11 +32,18 @@ long from_env(const char *name, long otherwise)
 	return text ? strtol(text, NULL, 0) : otherwise;
 }
 
-bool kernel_before(long major)
+bool kernel_before(long major, long minor)
 {
 	struct utsname kernel;
+	long is, then = 0;
+	char *rest;
 
-	return !uname(&kernel) && strtol(kernel.release, NULL, 10) < major;
+	if (uname(&kernel))
+		return false;
+	is = strtol(kernel.release, &rest, 10);
+	if (*rest == '.')
+		then = strtol(rest + 1, NULL, 10);
+	return is < major || (is == major && then < minor);
 }
 
 bool write_number(const char *path, unsigned long value)

@@ -85,8 +85,8 @@ long long status_pages(const char *name);
 /* The number in the environment variable @name, or @otherwise. */
 long from_env(const char *name, long otherwise);
 
-/* Whether this kernel's version is less than @major.0. */
-bool kernel_before(long major);
+/* Whether this kernel's version is less than @major.@minor. */
+bool kernel_before(long major, long minor);
 
 /*
  * Switch on all that this kernel has of mm/unmap, or all off; false if the kernel refuses.

@@ -287,7 +287,7 @@ static void advise_fork(struct range range)
 {
 	static const int kinds[] = { MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_KEEPONFORK };
 	/* Stock 7.3.4 warns when a child splits moved memory that was wiped: docs/stock-bugs.md. */
-	int advice = kinds[pick(kernel_before(7) ? 4 : 2)];
+	int advice = kinds[pick(kernel_before(7, 0) ? 4 : 2)];
 
 	for_each_stretch(part, range) {
 		if (model(part.first)->backing != ANON)

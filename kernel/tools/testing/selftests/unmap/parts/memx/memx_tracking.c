@@ -82,7 +82,7 @@ static void marks_put_back(struct range range)
 static bool async_writes_warn(void)
 {
 #ifdef __aarch64__
-	return kernel_before(7);
+	return kernel_before(7, 0);
 #else
 	return false;
 #endif

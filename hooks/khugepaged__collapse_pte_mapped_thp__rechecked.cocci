@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Hold the PMD lock from the second mapping of the page table on (Linux 7.3).
+/// Hold the PMD lock from the second mapping of the page table on where that is compared again.
 ///
-/// Target:   mm/khugepaged.c, try_collapse_pte_mapped_thp()
+/// Target:   mm/khugepaged.c, collapse_pte_mapped_thp() (Linux 6.18) or
+///           try_collapse_pte_mapped_thp()
 /// Why here: stock compares the PMD again under the locks, but not where both are one lock (no
 ///           split page-table locks): it drops that lock before it removes the table.  If the
 ///           table has been freed before the second mapping, the result must be SCAN_PAGE_LOCK
@@ -12,9 +13,10 @@
 // Stock's comment that the locks prevent a missing table goes together with the goto.
 
 @early@
+identifier fn = {collapse_pte_mapped_thp, try_collapse_pte_mapped_thp};
 expression vma, mm, pmd;
 @@
-try_collapse_pte_mapped_thp(...) {
+fn(...) {
 <...
 - if (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED))
 + if (unmap_table_may_go() || (userfaultfd_armed(vma) && !(vma->vm_flags & VM_SHARED)))
@@ -23,9 +25,10 @@ try_collapse_pte_mapped_thp(...) {
 }
 
 @retry@
+identifier fn = {collapse_pte_mapped_thp, try_collapse_pte_mapped_thp};
 identifier start, out;
 @@
-try_collapse_pte_mapped_thp(...) {
+fn(...) {
 <...
   start = \(pte_offset_map_lock\|pte_offset_map_rw_nolock\)(...);
 - if (!start)
@@ -39,9 +42,10 @@ try_collapse_pte_mapped_thp(...) {
 }
 
 @leave@
+identifier fn = {collapse_pte_mapped_thp, try_collapse_pte_mapped_thp};
 identifier start;
 @@
-try_collapse_pte_mapped_thp(...) {
+fn(...) {
 <...
   if (start)
   	pte_unmap_unlock(start, ptl);

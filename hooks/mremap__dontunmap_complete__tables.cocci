@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Free the page tables that MREMAP_DONTUNMAP leaves empty (Linux 7.3).
+/// Free the page tables that MREMAP_DONTUNMAP leaves empty (since Linux 6.18).
 ///
 /// Target:   mm/mremap.c, dontunmap_complete(), which move_vma() calls
 /// Why here: the old range keeps its VMA, so that nothing else frees its tables.
@@ -7,13 +7,15 @@
 
 @@
 identifier start, end;
+identifier clear = {vma_clear_flags_mask, vm_flags_clear};
+expression V, M;
 @@
 dontunmap_complete(...) {
 ...
   unsigned long start = ...;
   unsigned long end = ...;
 ...
-  vma_clear_flags_mask(vma, VMA_LOCKED_MASK);
+  clear(V, M);
 + unmap_sweep_range(current->mm, start, end);
 ...
 }

@@ -37,14 +37,14 @@ static bool swap_refs_add_one_each(unsigned char *counts, unsigned int nr)
 
 static bool swap_refs_take_together(swp_entry_t entry, unsigned int nr)
 {
-	struct swap_info_struct *si = swp_swap_info(entry);
+	struct swap_info_struct *si = __swap_entry_to_info(entry);
 	unsigned long offset = swp_offset(entry);
 	struct swap_cluster_info *ci;
 	bool taken;
 
-	ci = lock_cluster_or_swap_info(si, offset);
+	ci = swap_cluster_lock(si, offset);
 	taken = swap_refs_add_one_each(si->swap_map + offset, nr);
-	unlock_cluster_or_swap_info(si, ci);
+	compat_cluster_unlock(si, ci);
 	return taken;
 }
 

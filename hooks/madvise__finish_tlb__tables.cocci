@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Free the page tables that MADV_FREE leaves empty (Linux 7.3).
+/// Free the page tables that MADV_FREE leaves empty (since Linux 6.18).
 ///
 /// Target:   mm/madvise.c, madvise_free_pte_range() and madvise_finish_tlb()
 /// Why here: MADV_FREE frees swap entries at once, under the page-table lock: there it can be

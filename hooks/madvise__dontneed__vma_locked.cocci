@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Tell zap that MADV_DONTNEED holds the lock of the VMA (Linux 7.3).
+/// Tell zap that MADV_DONTNEED holds the lock of the VMA (since Linux 6.18).
 ///
 /// Target:   mm/madvise.c, madvise_dontneed_single_vma()
 /// Why here: zap notes empty page tables only if it knows that its caller holds a lock that

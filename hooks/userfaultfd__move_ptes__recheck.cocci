@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Let UFFDIO_MOVE try again if one of its page tables was freed (Linux 7.3).
+/// Let UFFDIO_MOVE try again if one of its page tables was freed (since Linux 6.18).
 ///
 /// Target:   mm/userfaultfd.c, move_pages_ptes()
 /// Why here: stock compares the PMD again under the locks, but reports a PMD that has become none
