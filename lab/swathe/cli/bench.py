@@ -66,7 +66,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--against",
-        choices=("pristine", *source.KERNELS[1:]),
+        choices=("pristine", *source.PACKAGED[1:]),
         help="also measure a kernel built from the pristine tree, or a newer kernel",
     )
     parser.add_argument(

@@ -313,11 +313,6 @@ TEST_LONG(lazyfree, device_exclusive)
 
 	if (fd < 0)
 		SKIP(return, "no /dev/hmm_dmirror0 (CONFIG_TEST_HMM)");
-	/*
-	 * Reclaim asks no VMA of this kind whether it used a folio.  Stock 7.3 would take the
-	 * entries for present ones there, and warn: see docs/stock-bugs.md.
-	 */
-	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_RANDOM));
 	for (cmd.addr += PAGE; cmd.addr < (uintptr_t)self->mem + LEN; cmd.addr += 5 * PAGE)
 		if (ioctl(fd, HMM_DMIRROR_EXCLUSIVE, &cmd) && cmd.addr % self->folio == 0)
 			TH_LOG("no exclusive access to %llx", (unsigned long long)cmd.addr);
