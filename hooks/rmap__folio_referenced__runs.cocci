@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Hand folio_referenced() over to mm/unmap/linux_6_12/reference.c.
+/// Hand folio_referenced() over to mm/unmap/evict/reference.c.
 ///
 /// Target:   mm/rmap.c, folio_referenced()
 /// Why here: reclaim's only way to learn whether a folio's mappings were used; what is above it

@@ -162,7 +162,7 @@ static inline void compat_clear_nonpresent(struct mm_struct *mm, unsigned long a
 static inline bool compat_device_in_rmap(softleaf_t entry)
 {
 	return IS_ENABLED(CONFIG_UNMAP_STOCK_EXCLUSIVE_IN_RMAP) ||
-	        softleaf_is_device_private(entry);
+	       softleaf_is_device_private(entry);
 }
 
 /*

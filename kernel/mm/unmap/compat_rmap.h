@@ -91,6 +91,12 @@ static inline bool compat_zap_cows(const struct zap_details *details)
  */
 #define COMPAT_MLOCKS_LARGE	IS_ENABLED(CONFIG_UNMAP_STOCK_MLOCK_LARGE)
 
+/*
+ * Whether zap_huge_pmd() marks the folio dirty.  If not, what was written through a PMD that a
+ * read fault had made is lost when the folio is reclaimed.
+ */
+#define COMPAT_HUGE_DIRTY	IS_ENABLED(CONFIG_UNMAP_STOCK_HUGE_DIRTY)
+
 /* Whether MADV_DONTNEED holds the mmap lock.  Newer kernels take the VMA's lock if they can. */
 #define COMPAT_MADVISE_LOCKS_MMAP	(!IS_ENABLED(CONFIG_UNMAP_STOCK_RECLAIM_PT))
 

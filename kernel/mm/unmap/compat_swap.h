@@ -24,7 +24,11 @@ bool unmap_swap_take_run(swp_entry_t entry, unsigned int nr);
 #define compat_cluster_unlock	unlock_cluster_or_swap_info
 #define __swap_entry_to_info	swp_swap_info
 #else
-#define compat_cluster_unlock(si, ci)	swap_cluster_unlock(ci)
+static inline void compat_cluster_unlock(struct swap_info_struct *si,
+					 struct swap_cluster_info *ci)
+{
+	swap_cluster_unlock(ci);
+}
 #endif
 #endif
 

@@ -38,7 +38,6 @@ PARTS = (
         (
             "mm/unmap/evict/*",
             "mm/unmap/ahead/*",
-            "mm/unmap/linux_6_12/reference*",
         ),
         "mm/unmap: evict folios in runs",
         "Reclaim takes a folio from a process a run of entries at a time: one TLB invalidation, "

@@ -32,14 +32,17 @@ static bool huge_is_special(const struct vm_area_struct *vma)
  * @d: the pass
  *
  * The PMD does not tell: it may have been writable until a moment ago, and its flush be due.
- * Nobody writes any more when the whole address space goes.  Drivers and DAX have no pages that
+ * Nobody writes any more when the whole address space goes, so that stock's function does, if it
+ * does not forget what was written.  Drivers and DAX have no pages that
  * are written back; powerpc has page tables in store for its huge pages, which stock code knows.
  */
 bool discard_huge_is_written_back(const struct discard *d)
 {
 	struct address_space *mapping;
 
-	if (d->tlb->fullmm || !(d->vma->vm_flags & VM_SHARED) || !d->vma->vm_file ||
+	if (COMPAT_HUGE_DIRTY && d->tlb->fullmm)
+		return false;
+	if (!(d->vma->vm_flags & VM_SHARED) || !d->vma->vm_file ||
 	    huge_is_special(d->vma) || arch_needs_pgtable_deposit())
 		return false;
 	mapping = d->vma->vm_file->f_mapping;

@@ -12,7 +12,7 @@
 #include <linux/sched/mm.h>
 
 #include "../internal.h"
-#include "../linux_6_12/reference.h"
+#include "../evict/reference.h"
 
 #define ORDER		4
 #define NR		BIT(ORDER)

@@ -16,7 +16,7 @@
 
 #include "../internal.h"
 #include "../knobs.h"
-#include "../linux_6_12/reference.h"
+#include "../evict/reference.h"
 
 #define ORDER		4
 #define NR		BIT(ORDER)

@@ -447,6 +447,8 @@ static void expect_race(struct __test_metadata *_metadata, struct scene scene, b
 
 	if (!any_kind && scene.kind != SHMEM)
 		SKIP(return, "not for this kind of memory");
+	if ((race == race_collapsed || race == flush_collapsed) && !collapse_ignores_sysfs())
+		SKIP(return, "MADV_COLLAPSE asks sysfs for sizes of shmem");
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race, &scene));
 	EXPECT_LE(tables, unmap_stat(DROPPED) - dropped);
@@ -463,8 +465,8 @@ static void expect_race(struct __test_metadata *_metadata, struct scene scene, b
 RACE(watched, race_watched, false, RACE_WATCHED)
 RACE(watched_minor, race_watched_minor, false, RACE_WATCHED)
 RACE(punched, race_punched, true, RACE_TABLES)
-RACE(collapsed, race_collapsed, false, RACE_TABLES)
 RACE(flushed, flush_reader, true, RACE_TABLES)
+RACE(collapsed, race_collapsed, false, RACE_TABLES)
 RACE(flushed_collapsed, flush_collapsed, false, RACE_TABLES)
 RACE(ends, race_ends, true, RACE_TABLES)
 RACE(oom, race_oom, true, RACE_TABLES)

@@ -9,7 +9,8 @@
  * busy_moved      UFFDIO_MOVE while threads hold the mmap lock all the time
  * busy_whole      MADV_DONTNEED of all that the tables map, at such a time: huge pages follow
  * alone           MADV_DONTNEED with only the VMA's lock (since Linux 6.18) at such a time, and
- *                 faults and mmap() in the same tables: contents are right, and tables are given back
+ *                 faults and mmap() in the same tables: contents are right, and tables are given
+ *                 back
  * flipped         changing the policy from "pressure" to "eager" frees the kept tables
  * never_paused    "pressure": reclaim frees the tables of a process that goes on emptying others
  * moved           a process empties tables and moves to another control group: reclaim of

@@ -477,7 +477,7 @@ TEST_LONG(reference, runs)
 
 	if (runs < 0)
 		SKIP(return, "the kernel has no such counters");
-	if (lacks(PAGE_CACHE) || !kernel_before(6, 18))
+	if (lacks(PAGE_CACHE) || !kernel_before(7, 0))
 		SKIP(return, "no XFS at /mnt, or a kernel with batches of its own");
 	ASSERT_TRUE(begin_scene(false));
 	ASSERT_TRUE(make(self, PAGE_CACHE));

@@ -348,7 +348,8 @@ TEST_LONG(thp, switched_off)
 	if (self->how != OFF)
 		ASSERT_TRUE(write_number(UNMAP_SYSFS "enabled", 0));
 	ASSERT_EQ(0, madvise(mem, LEN, MADV_DONTNEED));
-	EXPECT_TRUE(come_back(self->how, mem, LEN, kernel_before(6, 18) ? 0 : NR_TABLES, NR_TABLES));
+	EXPECT_TRUE(come_back(self->how, mem, LEN, kernel_before(6, 18) ? 0 : NR_TABLES,
+			      NR_TABLES));
 }
 
 static bool protect_halves(char *mem, int prot)

@@ -61,6 +61,19 @@ bool make_huge_pages(char *mem, size_t len)
 	return false;
 }
 
+bool collapse_ignores_sysfs(void)
+{
+	int fd = memfd_create("collapsed", MFD_CLOEXEC);
+	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	bool ignores = fd >= 0 && !ftruncate(fd, PMD) && mem != MAP_FAILED;
+
+	ignores = ignores && (make_huge_pages(mem, PMD) || errno != EINVAL);
+	if (mem != MAP_FAILED)
+		munmap(mem, PMD);
+	close(fd);
+	return ignores;
+}
+
 /* Never zero, and different from one page to the next. */
 unsigned char fill_byte(size_t page, unsigned char seed)
 {

@@ -152,6 +152,8 @@ bool pad_tables(long nr);
  * this moment (EAGAIN, EBUSY) or that no huge page is free (ENOMEM), or has failed 200 times.
  */
 bool make_huge_pages(char *mem, size_t len);
+/* Whether MADV_COLLAPSE makes huge pages of a memfd whatever sizes sysfs allows (not 6.18.35). */
+bool collapse_ignores_sysfs(void);
 void fill(char *mem, size_t len, unsigned char seed);
 /* Pages of the range that do not hold what fill() wrote. */
 long count_wrong(const char *mem, size_t len, unsigned char seed);

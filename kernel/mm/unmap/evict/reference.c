@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * folio_referenced(): learn whether the mappings of a folio were used, and age them, a run of
- * entries at a time (law 12).  Only Linux 6.12: 7.3 does it in batches itself.
+ * entries at a time (law 12).  Only where stock looks at one entry at a time.
  *
  * A run here is a stretch of present entries in one page table that map consecutive pages of
  * the folio.  They may differ in all bits.
@@ -14,6 +14,7 @@
 #include <linux/page_idle.h>
 #include <linux/pgtable.h>
 
+#include "../compat_rmap.h"
 #include "../internal.h"
 #include "../knobs.h"
 #include "reference.h"
@@ -194,6 +195,18 @@ static bool reference_mlocks_all(struct folio *folio, struct vm_area_struct *vma
 	       !((addr ^ (addr + folio_size(folio) - 1)) & PMD_MASK);
 }
 
+/*
+ * Whether to mlock the folio at the walk's position, with the page-table lock held.  Older kernels
+ * decide on a large folio when they have seen it whole.
+ */
+static bool reference_mlocks_here(const struct page_vma_mapped_walk *pvmw, unsigned int mlocked)
+{
+	if (!COMPAT_MLOCKS_LARGE)
+		return pvmw->nr_pages == 1 || !pvmw->pte;
+	return (!pvmw->pte || mlocked == pvmw->nr_pages) &&
+	       !(pvmw->flags & PVMW_PGTABLE_CROSSED);
+}
+
 /* The mlock was missed before.  False: the rmap walk ends, because reclaim keeps the folio. */
 static bool reference_mlock(struct folio *folio, struct vm_area_struct *vma,
 			    struct reference_sum *sum)
@@ -231,13 +244,12 @@ static bool reference_in_vma(struct folio *folio, struct vm_area_struct *vma,
 
 	while (page_vma_mapped_walk(&pvmw)) {
 		if (unlikely(vma->vm_flags & VM_LOCKED)) {
-			if (!folio_test_large(folio) || !pvmw.pte) {
-				page_vma_mapped_walk_done(&pvmw);
-				return reference_mlock(folio, vma, sum);
-			}
 			mlocked++;
 			sum->mapcount--;
-			continue;
+			if (!reference_mlocks_here(&pvmw, mlocked))
+				continue;
+			page_vma_mapped_walk_done(&pvmw);
+			return reference_mlock(folio, vma, sum);
 		}
 		if (rmap_is_dying(vma, folio)) {
 			page_vma_mapped_walk_done(&pvmw);
@@ -251,7 +263,7 @@ static bool reference_in_vma(struct folio *folio, struct vm_area_struct *vma,
 			break;
 		}
 	}
-	if (unlikely(mlocked) && vma->vm_flags & VM_LOCKED &&
+	if (!COMPAT_MLOCKS_LARGE && unlikely(mlocked) && vma->vm_flags & VM_LOCKED &&
 	    reference_mlocks_all(folio, vma, address, mlocked))
 		return reference_mlock(folio, vma, sum);
 	return reference_add(folio, vma, young, sum);
