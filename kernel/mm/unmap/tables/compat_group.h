@@ -94,8 +94,9 @@ static inline bool __list_lru_add(struct list_lru *lru, struct list_lru_one *lis
 	if (!list_empty(item))
 		return false;
 	list_add_tail(item, &list->list);
-	list->nr_items++;
 	atomic_long_inc(&lru->node[nid].nr_items);
+	if (list->nr_items++)
+		return true;
 #ifdef CONFIG_MEMCG
 	for (; memcg; memcg = parent_mem_cgroup(memcg))
 		set_shrinker_bit(memcg, nid, lru->shrinker_id);
