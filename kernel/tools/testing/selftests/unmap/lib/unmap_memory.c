@@ -67,6 +67,8 @@ bool collapse_ignores_sysfs(void)
 	char *mem = map_aligned(PMD, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	bool ignores = fd >= 0 && !ftruncate(fd, PMD) && mem != MAP_FAILED;
 
+	if (ignores)
+		fill(mem, PMD, 1);
 	ignores = ignores && (make_huge_pages(mem, PMD) || errno != EINVAL);
 	if (mem != MAP_FAILED)
 		munmap(mem, PMD);
