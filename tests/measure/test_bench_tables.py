@@ -61,11 +61,11 @@ def test_a_goal_is_missed_by_swathe_alone() -> None:
 
 
 def test_the_newer_kernel_has_goals_of_its_own() -> None:
-    """64 KiB: at most 0.86 of stock in the same run."""
-    for ours, said in ((7_310_000, "met"), (7_310_001, "missed")):
+    """64 KiB: at most 0.78 of stock in the same run."""
+    for ours, said in ((6_630_000, "met"), (6_630_001, "missed")):
         cells = line(printed(zap(8_500_000, ours), kernel="7.3"), "64K")
-        assert cells[-2:] == ["7.31", said]
-    assert line(printed(zap(9_000_000, 7_400_000), kernel="7.3"), "64K")[-1] == "met"
+        assert cells[-2:] == ["6.63", said]
+    assert line(printed(zap(9_000_000, 7_000_000), kernel="7.3"), "64K")[-1] == "met"
     assert line(printed(zap(9_000_000, 7_400_001)), "64K")[-1] == "missed"
 
 
@@ -187,7 +187,7 @@ def environment() -> Environment:
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        (["--kernel", "7.3"], "7.31 met"),
+        (["--kernel", "7.3"], "6.63 met"),
         ([], "7.40 met"),
         (["--kernel", "7.3", "--cpus", "2"], ""),
         (["--kernel", "7.3", "--source", "/x"], ""),
@@ -197,7 +197,7 @@ def test_what_is_measured_is_judged_by_the_goals_of_its_kernel(
     capsys: pytest.CaptureFixture[str], words: list[str], verdict: str
 ) -> None:
     request = bench.request_from(__main__.parser().parse_args(["bench", "zap:64K", *words]))
-    result = instructions.BenchResult(tuple(zap(8.5e6, 7e6)), (), environment(), ())
+    result = instructions.BenchResult(tuple(zap(8.5e6, 6.6e6)), (), environment(), ())
     bench.show(request, result)
     cells = line(capsys.readouterr().out, "64K")
     assert " ".join(cells[6:]) == verdict

@@ -66,7 +66,7 @@ def test_the_newer_kernels_goals_are_relative_to_what_it_takes_itself() -> None:
     rows = {f"{1 << n}K" for n in (2, *range(4, 12))}
     of_zap = {goal.case: goal.of_stock for goal in found.goals if goal.bench == "zap"}
     assert rows | {"swapped-4K", "swapped-64K", "sparse-4K"} == of_zap.keys()
-    assert (of_zap["4K"], of_zap["64K"], of_zap["2048K"]) == (0.80, 0.86, 0.92)
+    assert (of_zap["4K"], of_zap["64K"], of_zap["2048K"]) == (0.66, 0.78, 0.92)
     assert all(fraction and fraction <= 1 for fraction in of_zap.values())
     floor = {case for bench in benches.BENCHES if bench.name == "ptetables" for case in bench.cases}
     assert {goal.case for goal in found.goals if goal.bench == "ptetables"} == floor
