@@ -448,7 +448,7 @@ static void expect_race(struct __test_metadata *_metadata, struct scene scene, b
 	if (!any_kind && scene.kind != SHMEM)
 		SKIP(return, "not for this kind of memory");
 	if ((race == race_collapsed || race == flush_collapsed) && !collapse_ignores_sysfs())
-		SKIP(return, "MADV_COLLAPSE asks sysfs for sizes of shmem");
+		SKIP(return, COLLAPSE_ASKS);
 	ASSERT_TRUE(write_number(DROP_IDLE, 0));
 	EXPECT_TRUE(apart(race, &scene));
 	EXPECT_LE(tables, unmap_stat(DROPPED) - dropped);

@@ -154,6 +154,7 @@ bool pad_tables(long nr);
 bool make_huge_pages(char *mem, size_t len);
 /* Whether MADV_COLLAPSE makes huge pages of a memfd whatever sizes sysfs allows (not 6.18.35). */
 bool collapse_ignores_sysfs(void);
+#define COLLAPSE_ASKS	"MADV_COLLAPSE asks sysfs for sizes of shmem"
 void fill(char *mem, size_t len, unsigned char seed);
 /* Pages of the range that do not hold what fill() wrote. */
 long count_wrong(const char *mem, size_t len, unsigned char seed);

@@ -33,14 +33,15 @@ void race_window(bool wide)
 
 const char *race_needs(const struct race *race)
 {
+	bool done, collapses = (race->other[0] | race->other[1]) & BIT(OTHER_COLLAPSE);
 	struct arena a = {};
-	bool done;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return "needs two CPUs";
-	if ((race->other[0] | race->other[1]) & BIT(OTHER_COLLAPSE) &&
-	    access("/sys/kernel/mm/transparent_hugepage", F_OK))
+	if (collapses && access("/sys/kernel/mm/transparent_hugepage", F_OK))
 		return "needs transparent huge pages";
+	if (collapses && race->area == AREA_SHMEM && !collapse_ignores_sysfs())
+		return COLLAPSE_ASKS;
 	if (race->uffd == UFFD_NONE)
 		return NULL;
 	if (!make_arena(&a, race->area, UFFD_NONE))
