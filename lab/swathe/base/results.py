@@ -31,13 +31,13 @@ def stamped(kind: str) -> str:
 def entries(data: object) -> list[object]:
     if isinstance(data, dict):
         return list(data.values())
-    return data if isinstance(data, list) else []
+    return list(data) if isinstance(data, list | tuple) else []
 
 
 def has_rows(data: object) -> bool:
     """Whether there is a list of lists or objects, or an object of objects, in this or below."""
     inner = entries(data)
-    kind = dict if isinstance(data, dict) else dict | list
+    kind = dict if isinstance(data, dict) else dict | list | tuple
     rows = bool(inner) and all(isinstance(one, kind) for one in inner)
     return rows or any(has_rows(one) for one in inner)
 

@@ -58,7 +58,8 @@ class Shape:
 
 def owners(lines: list[str]) -> list[str]:
     """Return for each line the function it is in, judged by its layout."""
-    found, current, before = [], "", ""
+    found: list[str] = []
+    current = before = ""
     for line in lines:
         split = TYPE.match(before) and NAME.match(line)
         match = HEAD.match(line) or split
