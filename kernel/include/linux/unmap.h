@@ -60,7 +60,7 @@ void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
  * are freed only if one of them is set: other callers may hold no lock that keeps
  * free_pgtables() away.
  *
- * UNMAP_ZAP_MADVISE - MADV_DONTNEED: the mmap lock; since 7.3 perhaps only the VMA's lock
+ * UNMAP_ZAP_MADVISE - MADV_DONTNEED: the mmap lock; since 6.18 perhaps only the VMA's lock
  * UNMAP_ZAP_RMAP_LOCKED - the rmap lock of the file
  */
 #define UNMAP_ZAP_MADVISE	((__force zap_flags_t)BIT(30))

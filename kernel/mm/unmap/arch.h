@@ -18,7 +18,7 @@
 	(IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH))
 
 /*
- * Whether that one flush goes to all CPUs, whatever they run: AMD's INVLPGB (Linux 7.3)
+ * Whether that one flush goes to all CPUs, whatever they run: AMD's INVLPGB (since 6.18)
  * flushes the entries of all processes.
  */
 #if defined(X86_FEATURE_INVLPGB) && !defined(CONFIG_UML)

@@ -32,7 +32,7 @@ static inline void compat_cluster_unlock(struct swap_info_struct *si,
 #endif
 #endif
 
-#ifdef CONFIG_UNMAP_STOCK_CLEAR_FULL
+#ifndef CONFIG_UNMAP_STOCK_PUT_ENTRIES
 /* Free swap entries, and their folios in the swap cache if nothing else refers to them. */
 #define swap_put_entries_direct	free_swap_and_cache_nr
 #endif
@@ -86,7 +86,7 @@ static inline bool compat_swap_alloc(struct folio *folio)
  */
 static inline bool compat_refs_are_ours(struct folio *folio)
 {
-#ifdef CONFIG_UNMAP_SWAP_MAP
+#ifdef CONFIG_UNMAP_STOCK_CAN_SPLIT
 	return can_split_folio(folio, 1, NULL);
 #else
 	return folio_expected_ref_count(folio) == folio_ref_count(folio) - 1;

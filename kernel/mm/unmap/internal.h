@@ -73,7 +73,7 @@
  *    table_unhook() and unmap_table_give_back() that the entries are none, and
  *    unmap_table_assert_unmapped() that no rmap removal is owed.
  *    Exception: a table that one MADV_DONTNEED empties entirely needs no mmap
- *    lock on x86 with PT_RECLAIM (Linux 7.3), because it lies wholly in the
+ *    lock on x86 with PT_RECLAIM (since 6.18), because it lies wholly in the
  *    VMA that is locked.  As in stock code, an mmu_gather flushes it, after it
  *    was unhooked, and frees it.  See table_gather.c.
  *
@@ -100,7 +100,7 @@
  *     nothing is counted.
  *
  * 11. No surprise.  A later fault gets what stock of the same kernel would give: as
- *     had the page table stayed; or, where stock frees it, too (Linux 7.3: one
+ *     had the page table stayed; or, where stock frees it, too (since 6.18: one
  *     MADV_DONTNEED discards all that the table maps), perhaps a huge page.  Or else
  *     the administrator chose another policy.  unmap_pmd_unhook() asserts that
  *     pmd_none() is true of the mark that it leaves.

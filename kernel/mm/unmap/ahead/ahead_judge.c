@@ -136,8 +136,8 @@ bool unmap_ahead_may_go(const struct unmap_op *op, const struct unmap_ahead *ahe
  *
  * Once the folio is unmapped the loop takes it for unreferenced.  Aging of MGLRU clears
  * young and then, on 6.12, sets PG_referenced, under the page-table lock, and the loop keeps
- * mapped folios that have it.  Without MGLRU, and on 7.3, PG_referenced counts alike whether the
- * folio is mapped or not.
+ * mapped folios that have it.  Without MGLRU, and since 6.18, PG_referenced counts alike
+ * whether the folio is mapped or not.
  */
 bool unmap_ahead_is_hot(const struct unmap_ahead *ahead, struct folio *folio, pte_t pte)
 {

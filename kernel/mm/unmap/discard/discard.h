@@ -86,7 +86,7 @@ static inline bool discard_zap_flag(const struct zap_details *details, zap_flags
 
 /*
  * Whether stock would free the page table of @addr, whose stretch ends at @end, because one
- * MADV_DONTNEED discards all that it maps (Linux 7.3).  Then the next fault there may allocate a
+ * MADV_DONTNEED discards all that it maps (since 6.18).  Then the next fault there may allocate a
  * huge page (law 11).
  */
 static inline bool discard_takes_all(const struct discard *d, unsigned long addr,

@@ -200,7 +200,7 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
  *
  * The caller holds the mmap lock, the VMA lock, or the file's rmap lock.  Empty page
  * tables are given back if @details says that it is the mmap lock or the rmap lock, or, in
- * MADV_DONTNEED of Linux 7.3, the VMA lock.  Takes PMD locks and page-table locks.  TLBs may
+ * MADV_DONTNEED since Linux 6.18, the VMA lock.  Takes PMD locks and page-table locks.  TLBs may
  * hold translations until the mmu_gather is flushed; until then it keeps the pages, unless
  * the architecture frees them at once (s390).
  *

@@ -216,7 +216,7 @@ static inline void unmap_batch_note(struct table_batch *batch, pmd_t *pmd,
 
 /*
  * A single MADV_DONTNEED emptied the whole table: its PMD gets no mark (law 11), because
- * stock of this kernel (Linux 7.3) frees such a table, too.
+ * stock of this kernel (since Linux 6.18) frees such a table, too.
  */
 static inline void unmap_batch_note_whole(struct table_batch *batch, unsigned long addr)
 {

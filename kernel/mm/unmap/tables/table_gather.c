@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page tables that one MADV_DONTNEED empties entirely, on x86 with Linux 7.3: an mmu_gather
+ * Page tables that one MADV_DONTNEED empties entirely, on x86 since Linux 6.18: an mmu_gather
  * frees them, as in stock code (PT_RECLAIM).  This is the exception to law 7.
  *
  * No mmap lock.  Law 7 wants it because of code that holds it for writing: fork(), mremap(),
  * and collapse to a huge page.  Such a table lies wholly in the VMA that MADV_DONTNEED has
- * locked, and since 7.3 that code write-locks the VMA before it touches the VMA's tables.
+ * locked, and since 6.18 that code write-locks the VMA before it touches the VMA's tables.
  *
  * No flush of our own.  The mmu_gather flushes walk caches and translations of all tables
  * together, at the end of madvise() or process_madvise(), and frees the tables a grace

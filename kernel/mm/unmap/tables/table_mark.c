@@ -7,12 +7,12 @@
  * next touch would take a huge page: 2 MiB for each single page that an allocator uses
  * again.  So a mark stays in the PMD.
  *
- * Set		when a table is freed, except where stock frees it, too (Linux 7.3: a single
+ * Set		when a table is freed, except where stock frees it, too (since 6.18: a single
  *		MADV_DONTNEED has discarded all that it mapped), or the policy is "huge"
  * Honoured	by faults that could install a huge page
  * Moved	by mremap(), as a table would be
  * Copied	by fork(), after stock has copied the VMA: __unmap_pmds_fork()
- * Removed	by free_pgtables(), when no VMA is left there; on Linux 7.3 by a MADV_DONTNEED
+ * Removed	by free_pgtables(), when no VMA is left there; since 6.18 by a MADV_DONTNEED
  *		that covers the whole PMD; where khugepaged would have removed the table
  * Overwritten	by any entry that is installed
  *
