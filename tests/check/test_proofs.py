@@ -17,7 +17,7 @@ from swathe.kernel import hooks
 
 CLAIM = Claim("part", ("test", "part"), covers=("scenes",))
 SERIES = (ROOT / "hooks" / "series").read_text()
-RULES = {f"hooks/{hook.name}.cocci": "1" for hook in hooks.parse_series(SERIES)}
+RULES = {f"hooks/{path.name}": "1" for path in (ROOT / "hooks").glob("*.cocci")}
 FILES = {
     "kernel/mm/unmap/run.c": "1",
     "kernel/Documentation/mm/unmap.rst": "1",
@@ -67,7 +67,11 @@ def test_tests_are_covered_where_the_claim_says_so(tree: dict[str, str]) -> None
 
 
 def test_a_hook_of_another_kernel_changes_nothing(tree: dict[str, str]) -> None:
-    newer = next(hook for hook in hooks.parse_series(SERIES) if hook.min.startswith("7."))
+    newer = next(
+        hook
+        for hook in hooks.parse_series(SERIES)
+        if hook.min.startswith("7.") and not hook.same_as
+    )
     before = proofs.digest(CLAIM, "6.12"), proofs.digest(CLAIM, "7.3")
     tree[f"hooks/{newer.name}.cocci"] = "2"
     assert proofs.digest(CLAIM, "6.12") == before[0]

@@ -116,7 +116,7 @@ def covered(claim: Claim, kernel: str, commit: str) -> Iterator[str]:
     rules = dict(files(commit, "hooks"))
     for hook in hooks.parse_series(git("show", f"{commit}:hooks/series")):
         if in_range(Version.parse(f"{kernel}.{LAST}"), hook.min, hook.max):
-            yield f"{hook} {rules[f'hooks/{hook.name}.cocci']}"
+            yield f"{hook} {rules[f'hooks/{hook.rule.name}']}"
 
 
 def digest(claim: Claim, kernel: str, commit: str = HEAD) -> str:
