@@ -4,7 +4,7 @@ typedef pte_t;
 identifier table, i;
 expression E;
 @@
-table_proven_empty(pte_t *table)
+unmap_table_proven_empty(pte_t *table)
 {
   unsigned int i = E;
 + if (unmap_mutated(TABLE_FULL))

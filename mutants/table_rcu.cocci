@@ -2,7 +2,7 @@
 @@
 expression head;
 @@
-table_free_chain(...)
+unmap_table_free_chain(...)
 {
   ...
 - call_rcu_hurry(head, table_free_rcu);

@@ -23,7 +23,6 @@ ROOF_FILES = {"control.c", "reclaim.c", "trace.c"}
 UPWARD: dict[tuple[str, str], str] = {}
 LONGEST = 400
 LONGER = {
-    "tables/table.c": "unhooking, flushing and freeing share functions that must be inline",
     "tables/tables_kept.c": "what waits is to be replaced",
 }
 

@@ -34,7 +34,8 @@ MEMBERS: Mapping[str, str] = {
     LOOK: """
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around
         unmap_run_length run_alike run_ahead run_fours_alike run_exclusive_alike folio_pte_batch*
-        folio_unmap_pte_batch unmap_table_look table_next_used table_any_used table_proven_empty
+        folio_unmap_pte_batch unmap_table_look unmap_table_next_used table_any_used
+        unmap_table_proven_empty
         unmap_referenced* referenced unmap_reference* reference_* unmap_ahead_collect
         unmap_ahead_look unmap_ahead_may_go unmap_ahead_is_* unmap_ahead_needs_care
         unmap_ahead_suits unmap_ahead_wants_swap ahead_take
@@ -67,7 +68,7 @@ MEMBERS: Mapping[str, str] = {
         __folio_put __folio_batch_release __page_cache_release mem_cgroup_uncharge*
         __mem_cgroup_uncharge* uncharge_* tlb_batch_pages_flush __tlb_batch_free* tlb_finish_mmu
         ___pte_free_tlb tlb_remove_table* pte_free_defer unmap_batch_* table_free* table_unhook
-        unmap_table_unhook unmap_table_gather unmap_table_try_unhook batch_*
+        unmap_table_free* unmap_table_unhook unmap_table_gather unmap_table_try_unhook batch_*
         put_together put_one put_special leave_lru take_off_list begin_stretch lru_debt_*
     """,
 }

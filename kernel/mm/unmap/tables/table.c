@@ -43,7 +43,6 @@
  * cleared its entries has called the notifiers.  flush_tlb_mm_range() and similar functions
  * notify the IOMMUs that walk our tables.
  */
-#include <linux/bitops.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
@@ -58,157 +57,7 @@
 #include "../internal.h"
 #include "../stat.h"
 #include "table.h"
-#include "../window.h"
-
-/**
- * unmap_table_next_used - search entries for one in use
- * @table: its lock is held, or nobody relies on what is found
- * @from: index of the first entry
- * @end: index behind the last
- *
- * Return: the index of the first entry that is not none; @end if all of them are none.
- */
-unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end)
-{
-	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
-		from += 64;
-	while (from + 4 <= end && unmap_arch_all_none(table + from, 4))
-		from += 4;
-	while (from < end && pte_none(unmap_arch_peek(table + from)))
-		from++;
-	return from;
-}
-
-/*
- * Index of an entry in use, searched from the watched entry to the end of the table, then
- * from the start; PTRS_PER_PTE if all entries are none.
- */
-static unsigned int table_any_used(pte_t *table)
-{
-	unsigned int watched = unmap_table_watched(table);
-	unsigned int i = unmap_table_next_used(table, watched, PTRS_PER_PTE);
-
-	if (i == PTRS_PER_PTE) {
-		i = unmap_table_next_used(table, 0, watched);
-		if (i == watched)
-			i = PTRS_PER_PTE;
-	}
-	return i;
-}
-
-/**
- * unmap_table_noticed - remember when a table was seen empty
- * @table: all of its entries are none, or those at which unmap_table_glance() has looked
- *
- * Stores the time, in ticks, in the bits above the index of the watched entry.  Page-table
- * lock held on entry and return.
- */
-void unmap_table_noticed(pte_t *table)
-{
-	unmap_table_stamp(table, jiffies);
-	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
-}
-
-/*
- * The search of a table has come to entry @i.  If that is @end, all entries are none: returns true.
- * Otherwise it is in use, and watched from now on.
- */
-static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
-{
-	if (i == end)
-		return true;
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
-	return false;
-}
-
-/**
- * unmap_table_look - search a table for another entry in use
- * @table: its watched entry is none
- *
- * Page-table lock held on entry and return.
- *
- * Return: true if the table is empty; otherwise false, and the entry that was found is
- * watched from now on.  False of a table that stays.
- */
-bool unmap_table_look(pte_t *table)
-{
-	if (unmap_table_stays(table) ||
-	    !table_saw_none(table, table_any_used(table), PTRS_PER_PTE))
-		return false;
-	unmap_table_noticed(table);
-	return true;
-}
-
-/**
- * unmap_table_glance - may a table be empty that is about to be noted or recorded?
- * @mm: of the table
- * @table: its watched entry is none
- *
- * As unmap_table_look(), but a task looks only at the next few entries of its own process's
- * table, because it tries to free the table in a moment, if the policy is to free at once.  That
- * needs a look at all entries (law 7): if one further on is in use, the table stays, and that
- * entry is watched from then on.  Others' tables wait for a worker, or for a shrinker: to wake
- * them for nothing costs more than to look.
- *
- * Page-table lock held on entry and return.
- */
-bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
-{
-	unsigned int watched = unmap_table_watched(table);
-	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
-
-	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table))
-		return unmap_table_look(table);
-	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
-		return false;
-	unmap_table_noticed(table);
-	return true;
-}
-
-/*
- * Whether all entries are none.  Cheaper than a search for the entry that is in use; where the
- * architecture cannot tell, false.
- */
-static bool table_all_none(pte_t *table)
-{
-	unsigned int i;
-
-	for (i = 0; i < PTRS_PER_PTE; i += 64)
-		if (!unmap_arch_all_none(table + i, 64))
-			return false;
-	return true;
-}
-
-/* The proof that law 7 demands: PMD lock and page-table lock are held. */
-static bool table_proven_empty(pte_t *table)
-{
-	unsigned int i = table_all_none(table) ? PTRS_PER_PTE : table_any_used(table);
-
-	return table_saw_none(table, i, PTRS_PER_PTE);
-}
-
-/*
- * PMD lock and page-table lock held.  If this returns true, the PMD is none, so that code that
- * mapped the table before finds it gone.
- */
-static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
-			 bool mark)
-{
-	if (unmap_table_stays(table) || !table_proven_empty(table) || unmap_table_age(table) < age)
-		return false;
-	unmap_pmd_unhook(mm, pmd, mark);
-	return true;
-}
-
-/*
- * The tables that are freed together are linked through __page_mapping.  Lockless walkers
- * that still use a table do not read that word.  It must be null when a table is freed.
- */
-static void table_chain(struct ptdesc **gone, struct ptdesc *table)
-{
-	table->__page_mapping = (unsigned long)*gone;
-	*gone = table;
-}
+#include "table_free.h"
 
 static struct ptdesc *table_unchain(struct ptdesc *table)
 {
@@ -216,97 +65,6 @@ static struct ptdesc *table_unchain(struct ptdesc *table)
 
 	table->__page_mapping = 0;
 	return next;
-}
-
-/* Law 11: whether the PMD of table @i gets a mark. */
-static bool batch_leaves_mark(const struct table_batch *batch, unsigned int i)
-{
-	return unmap_policy_marks() && !(batch->whole & BIT(i));
-}
-
-/*
- * Others have freed table @i since this task saw it empty.  They may have emptied only a part of
- * it, and so have left a mark, which a MADV_DONTNEED of the whole table removes.  PMD lock held.
- */
-static void batch_forget_mark(const struct table_batch *batch, unsigned int i)
-{
-	pmd_t *pmd = batch->pmd + i;
-
-	if (batch->whole & BIT(i) && unmap_pmd_marked(pmdp_get(pmd)))
-		pmd_clear(pmd);
-}
-
-/*
- * Take @lock, which protects @tables of the batch or their PMDs.  Returns false, and notes that
- * they are busy, if it is not free and the task may not wait for it.
- */
-static inline bool batch_lock(struct table_batch *batch, unsigned long tables,
-			      spinlock_t *lock, unsigned int subclass)
-{
-	if (unmap_may_wait(batch->vma->vm_mm)) {
-		spin_lock_nested(lock, subclass);
-		return true;
-	}
-	if (spin_trylock(lock))
-		return true;
-	batch->busy |= tables;
-	return false;
-}
-
-/*
- * PMD lock @pml held on entry and return; the lock of table @i is taken and dropped.  An
- * unhooked table is added to @gone.
- */
-static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock_t *pml,
-			     unsigned long age, struct ptdesc **gone)
-{
-	struct mm_struct *mm = batch->vma->vm_mm;
-	pmd_t *pmd = batch->pmd + i;
-	spinlock_t *ptl;	/* the table's own */
-	pte_t *table;
-	bool done;
-
-	lockdep_assert_held(pml);
-	unmap_table_assert_unmapped(batch->tlb);
-	if (!unmap_is_table(pmd)) {
-		batch_forget_mark(batch, i);
-		return false;
-	}
-	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
-	ptl = ptep_lockptr(mm, table);
-	if (ptl != pml && !batch_lock(batch, BIT(i), ptl, SINGLE_DEPTH_NESTING))
-		return false;
-	done = table_unhook(mm, pmd, table, age, batch_leaves_mark(batch, i));
-	if (ptl != pml)
-		spin_unlock(ptl);
-	if (done)
-		table_chain(gone, virt_to_ptdesc(table));
-	return done;
-}
-
-/**
- * unmap_table_unhook - unhook a page table without a mark, if it is empty
- * @tlb: gets the table; owes no rmap removal
- * @vma: contains all that the table maps; of the calling process
- * @pmd: its lock and that of the table are taken and dropped
- *
- * For a table that the caller hands to an mmu_gather; locks as in unmap_table_may_be_gathered().
- *
- * Return: the table; null if there is none, or it is in use.
- */
-pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd)
-{
-	struct table_batch one = { .vma = vma, .tlb = tlb, .pmd = pmd, .whole = BIT(0) };
-	struct ptdesc *gone = NULL;
-	spinlock_t *pml;	/* of @pmd */
-
-	if (!IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES))
-		return NULL;
-	unmap_window();		/* other tasks may fill or free the table */
-	pml = pmd_lock(vma->vm_mm, pmd);
-	batch_unhook_one(&one, 0, pml, 0, &gone);
-	spin_unlock(pml);
-	return gone ? ptdesc_address(gone) : NULL;
 }
 
 /*
@@ -378,6 +136,21 @@ static __always_inline void table_flush(struct table_batch *batch, unsigned long
 		table_flush_vma(batch->vma, start, end, settled);
 }
 
+/**
+ * unmap_table_flush - flush page tables from the walk caches of all processors
+ * @batch: has unhooked them; a gather that it has is flushed with them
+ * @start: the first address that they translate
+ * @end: the address behind the last
+ * @settled: deferred flushes were made since the tables' locks were taken
+ *
+ * The PMD lock is held on entry and return.
+ */
+void unmap_table_flush(struct table_batch *batch, unsigned long start, unsigned long end,
+		       bool settled)
+{
+	table_flush(batch, start, end, settled);
+}
+
 /* Laws 7 and 8: no entry may have been installed in a table since it was unhooked. */
 static void table_free_rcu(struct rcu_head *head)
 {
@@ -394,12 +167,18 @@ static void table_free_rcu(struct rcu_head *head)
 	unmap_grace_end(slot, nr);
 }
 
-/*
- * One callback frees all tables of the chain.  call_rcu_hurry(), because this much memory
- * should not wait for a lazy grace period (RCU_LAZY).  @slot: of unmap_grace_begin()
+/**
+ * unmap_table_free_chain - free tables after one grace period
+ * @mm: had them
+ * @gone: of unmap_table_chain(); were unhooked and flushed
+ * @nr: how many there are
+ * @slot: of unmap_grace_begin()
+ *
+ * One callback frees all of them.  call_rcu_hurry(), because this much memory should not wait for
+ * a lazy grace period (RCU_LAZY).
  */
-static void table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr,
-			     unsigned int slot)
+void unmap_table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr,
+			    unsigned int slot)
 {
 	unsigned int i;
 
@@ -478,108 +257,7 @@ void unmap_table_free(const struct table_batch *batch, pte_t *table, unsigned lo
 	struct mm_struct *mm = batch->vma->vm_mm;
 	struct ptdesc *gone = NULL;
 
-	table_chain(&gone, virt_to_ptdesc(table));
-	table_free_chain(mm, gone, 1, batch->slot);
+	unmap_table_chain(&gone, virt_to_ptdesc(table));
+	unmap_table_free_chain(mm, gone, 1, batch->slot);
 	trace_table_free(mm, addr & PMD_MASK, batch->by);
-}
-
-/*
- * PMD lock @pml held on entry and return.  Unhooked tables are added to @gone, and have
- * been flushed from all TLBs; the batch has no others on return.  Returns how many there are.
- */
-static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
-				 unsigned long age, struct ptdesc **gone)
-{
-	unsigned long start = ULONG_MAX, end = 0;
-	unsigned int i, nr = 0;
-
-	for_each_set_bit(i, &batch->empty, TABLE_BATCH) {
-		unsigned long addr = batch->addr + i * PMD_SIZE;
-
-		if (UNMAP_ARCH_TABLES_PINNED || !batch_unhook_one(batch, i, pml, age, gone)) {
-			__clear_bit(i, &batch->empty);
-			continue;
-		}
-		start = min(start, addr);
-		end = addr + PMD_SIZE;
-		nr++;
-	}
-	if (nr)
-		table_flush(batch, start, end, false);
-	return nr;
-}
-
-/*
- * Law 7: make sure that the mmap lock is held.  Returns false if it cannot be had at once.
- * @taken is set if it was taken here, so that our caller drops it.  The PMD lock is held, so
- * that the task is not scheduled away with another process's mmap lock.
- */
-static bool batch_lock_mmap(const struct table_batch *batch, bool *taken)
-{
-	*taken = false;
-	if (batch->mmap_locked) {
-		mmap_assert_locked(batch->vma->vm_mm);
-		return true;
-	}
-	*taken = mmap_read_trylock(batch->vma->vm_mm);
-	return *taken;
-}
-
-/*
- * The tables of the batch were unhooked and counted, so that who sees an event finds it
- * counted.  No page-table lock and no PMD lock is held.
- */
-static void batch_trace(const struct table_batch *batch)
-{
-	unsigned int i;
-
-	if (!trace_table_free_enabled())
-		return;
-	for_each_set_bit(i, &batch->empty, TABLE_BATCH)
-		trace_table_free(batch->vma->vm_mm, batch->addr + i * PMD_SIZE, batch->by);
-}
-
-/**
- * unmap_batch_free - free the tables of a batch that are still empty
- * @batch: tables that were seen empty; holds those on return that may be free later
- * @age: skip tables that were seen empty less than this many ticks ago
- *
- * The caller keeps free_pgtables() away from the tables: it holds the mmap lock, and a VMA
- * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
- * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
- * if that fails, the batch keeps its tables.  On PREEMPT_RT another process's
- * mmap lock is not tried for, and of its tables those whose locks are not free are left, and
- * noted as busy.
- *
- * Return: how many tables were unhooked; they are freed after a grace period.
- */
-unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
-{
-	struct mm_struct *mm = batch->vma->vm_mm;
-	spinlock_t *pml = pmd_lockptr(mm, batch->pmd);	/* for all PMDs of the batch */
-	struct ptdesc *gone = NULL;
-	unsigned int nr = 0;
-	bool locked, taken;
-
-	if (!batch->mmap_locked && !unmap_may_wait(mm))
-		return 0;
-	/* Other tasks may have filled or freed the tables since they were seen empty. */
-	unmap_window();
-	if (!batch_lock(batch, batch->empty, pml, 0)) {
-		unmap_batch_forget(batch);
-		return 0;
-	}
-	locked = batch_lock_mmap(batch, &taken);
-	if (locked)
-		nr = batch_unhook(batch, pml, age, &gone);
-	if (taken)
-		mmap_read_unlock(mm);
-	spin_unlock(pml);
-	if (nr)
-		table_free_chain(mm, gone, nr, unmap_grace_begin(mm, nr));
-	if (locked) {
-		batch_trace(batch);
-		unmap_batch_forget(batch);
-	}
-	return nr;
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Look at the entries of one page table: is it empty, and which entry shows that it is not.
+ */
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+
+#include "../internal.h"
+#include "../stat.h"
+#include "table.h"
+
+/**
+ * unmap_table_next_used - search entries for one in use
+ * @table: its lock is held, or nobody relies on what is found
+ * @from: index of the first entry
+ * @end: index behind the last
+ *
+ * Return: the index of the first entry that is not none; @end if all of them are none.
+ */
+unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end)
+{
+	while (from + 64 <= end && unmap_arch_all_none(table + from, 64))
+		from += 64;
+	while (from + 4 <= end && unmap_arch_all_none(table + from, 4))
+		from += 4;
+	while (from < end && pte_none(unmap_arch_peek(table + from)))
+		from++;
+	return from;
+}
+
+/*
+ * Index of an entry in use, searched from the watched entry to the end of the table, then
+ * from the start; PTRS_PER_PTE if all entries are none.
+ */
+static unsigned int table_any_used(pte_t *table)
+{
+	unsigned int watched = unmap_table_watched(table);
+	unsigned int i = unmap_table_next_used(table, watched, PTRS_PER_PTE);
+
+	if (i == PTRS_PER_PTE) {
+		i = unmap_table_next_used(table, 0, watched);
+		if (i == watched)
+			i = PTRS_PER_PTE;
+	}
+	return i;
+}
+
+/**
+ * unmap_table_noticed - remember when a table was seen empty
+ * @table: all of its entries are none, or those at which unmap_table_glance() has looked
+ *
+ * Stores the time, in ticks, in the bits above the index of the watched entry.  Page-table
+ * lock held on entry and return.
+ */
+void unmap_table_noticed(pte_t *table)
+{
+	unmap_table_stamp(table, jiffies);
+	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
+}
+
+/*
+ * The search of a table has come to entry @i.  If that is @end, all entries are none: returns true.
+ * Otherwise it is in use, and watched from now on.
+ */
+static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
+{
+	if (i == end)
+		return true;
+	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	return false;
+}
+
+/**
+ * unmap_table_look - search a table for another entry in use
+ * @table: its watched entry is none
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: true if the table is empty; otherwise false, and the entry that was found is
+ * watched from now on.  False of a table that stays.
+ */
+bool unmap_table_look(pte_t *table)
+{
+	if (unmap_table_stays(table) ||
+	    !table_saw_none(table, table_any_used(table), PTRS_PER_PTE))
+		return false;
+	unmap_table_noticed(table);
+	return true;
+}
+
+/**
+ * unmap_table_glance - may a table be empty that is about to be noted or recorded?
+ * @mm: of the table
+ * @table: its watched entry is none
+ *
+ * As unmap_table_look(), but a task looks only at the next few entries of its own process's
+ * table, because it tries to free the table in a moment, if the policy is to free at once.  That
+ * needs a look at all entries (law 7): if one further on is in use, the table stays, and that
+ * entry is watched from then on.  Others' tables wait for a worker, or for a shrinker: to wake
+ * them for nothing costs more than to look.
+ *
+ * Page-table lock held on entry and return.
+ */
+bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
+{
+	unsigned int watched = unmap_table_watched(table);
+	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
+
+	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table))
+		return unmap_table_look(table);
+	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
+		return false;
+	unmap_table_noticed(table);
+	return true;
+}
+
+/*
+ * Whether all entries are none.  Cheaper than a search for the entry that is in use; where the
+ * architecture cannot tell, false.
+ */
+static bool table_all_none(pte_t *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i += 64)
+		if (!unmap_arch_all_none(table + i, 64))
+			return false;
+	return true;
+}
+
+/**
+ * unmap_table_proven_empty - the proof that law 7 demands
+ * @table: PMD lock and page-table lock are held
+ *
+ * Return: whether all entries are none; if not, the one that was found is watched.
+ */
+bool unmap_table_proven_empty(pte_t *table)
+{
+	unsigned int i = table_all_none(table) ? PTRS_PER_PTE : table_any_used(table);
+
+	return table_saw_none(table, i, PTRS_PER_PTE);
+}
