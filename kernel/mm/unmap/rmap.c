@@ -9,20 +9,29 @@
 
 #include "rmap.h"
 
-/* Some pages of the folio are still mapped: an anonymous one may be split under pressure. */
-static void rmap_note_partly_mapped(struct folio *folio)
+/**
+ * rmap_note_partly_mapped - queue a folio of which some pages are still mapped
+ * @folio: large; if it is anonymous, it may be split under pressure
+ */
+void rmap_note_partly_mapped(struct folio *folio)
 {
 	if (folio_test_anon(folio) && !folio_test_partially_mapped(folio) &&
 	    !folio_is_device_private(folio))
 		deferred_split_folio(folio, true);
 }
 
-/*
- * CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are counted, and all of its
- * pages count as mapped until the last mapping goes.
+/**
+ * rmap_remove_uncounted - rmap_remove_large() for CONFIG_NO_PAGE_MAPCOUNT
+ * @folio: not hugetlb
+ * @nr: how many of its pages; their PTEs are cleared
+ * @vma: mapped them
+ *
+ * Only the mappings of the whole folio are counted, and all of its pages count as mapped until
+ * the last mapping goes.
+ *
+ * Return: as rmap_remove_large().
  */
-static int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
-				 struct vm_area_struct *vma)
+int rmap_remove_uncounted(struct folio *folio, unsigned int nr, struct vm_area_struct *vma)
 {
 	int left = folio_sub_return_large_mapcount(folio, nr, vma);
 
@@ -31,49 +40,6 @@ static int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
 	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
 		rmap_note_partly_mapped(folio);
 	return 0;
-}
-
-/* Take one mapping off a page.  Returns whether it was the last one. */
-static __always_inline bool rmap_unmap_page(struct page *page)
-{
-	return atomic_add_negative(-1, &page->_mapcount);
-}
-
-/**
- * rmap_remove_large - remove the rmap of consecutive pages of a large folio
- * @folio: not hugetlb
- * @page: the first of the pages
- * @nr: how many; their PTEs are cleared
- * @vma: mapped them
- *
- * Like folio_remove_rmap_ptes(), but leaves statistics and munlock to the caller.
- *
- * Return: by how many pages the statistics of mapped pages must fall.
- */
-int rmap_remove_large(struct folio *folio, struct page *page, unsigned int nr,
-		      struct vm_area_struct *vma)
-{
-	struct page *end = page + nr;
-	int last = 0, left;
-
-	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
-		return rmap_remove_uncounted(folio, nr, vma);
-	folio_sub_large_mapcount(folio, nr, vma);
-	for (; page + 4 <= end; page += 4)
-		last += rmap_unmap_page(page) + rmap_unmap_page(page + 1) +
-			rmap_unmap_page(page + 2) + rmap_unmap_page(page + 3);
-	for (; page < end; page++)
-		last += rmap_unmap_page(page);
-	if (!last)
-		return 0;
-
-	left = atomic_sub_return_relaxed(last, &folio->_nr_pages_mapped);
-	/* A PMD still maps the whole folio, so all of its pages count as mapped. */
-	if (left >= ENTIRELY_MAPPED)
-		return 0;
-	if (left)
-		rmap_note_partly_mapped(folio);
-	return last;
 }
 
 /**

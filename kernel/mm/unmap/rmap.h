@@ -46,8 +46,8 @@ unmap_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
 }
 
 bool rmap_is_dying(const struct vm_area_struct *vma, struct folio *folio);
-int rmap_remove_large(struct folio *folio, struct page *page, unsigned int nr,
-		      struct vm_area_struct *vma);
+void rmap_note_partly_mapped(struct folio *folio);
+int rmap_remove_uncounted(struct folio *folio, unsigned int nr, struct vm_area_struct *vma);
 void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_item item);
 void rmap_pay_debt(struct rmap_debt *debt);
 
@@ -59,6 +59,50 @@ static __always_inline void rmap_owe(struct rmap_debt *debt, struct folio *folio
 		     folio_nid(folio) != debt->nid || item != debt->item))
 		rmap_open_debt(debt, folio, item);
 	debt->nr += nr;
+}
+
+/* Take one mapping off a page.  Returns whether it was the last one. */
+static __always_inline bool rmap_unmap_page(struct page *page)
+{
+	return atomic_add_negative(-1, &page->_mapcount);
+}
+
+/**
+ * rmap_remove_large - remove the rmap of consecutive pages of a large folio
+ * @folio: not hugetlb
+ * @page: the first of the pages
+ * @nr: how many; their PTEs are cleared
+ * @vma: mapped them
+ *
+ * Like folio_remove_rmap_ptes(), but leaves statistics and munlock to the caller.  Inline: small
+ * large folios pay one percent of munmap() for a call.
+ *
+ * Return: by how many pages the statistics of mapped pages must fall.
+ */
+static __always_inline int rmap_remove_large(struct folio *folio, struct page *page,
+					     unsigned int nr, struct vm_area_struct *vma)
+{
+	struct page *end = page + nr;
+	int last = 0, left;
+
+	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
+		return rmap_remove_uncounted(folio, nr, vma);
+	folio_sub_large_mapcount(folio, nr, vma);
+	for (; page + 4 <= end; page += 4)
+		last += rmap_unmap_page(page) + rmap_unmap_page(page + 1) +
+			rmap_unmap_page(page + 2) + rmap_unmap_page(page + 3);
+	for (; page < end; page++)
+		last += rmap_unmap_page(page);
+	if (!last)
+		return 0;
+
+	left = atomic_sub_return_relaxed(last, &folio->_nr_pages_mapped);
+	/* A PMD still maps the whole folio, so all of its pages count as mapped. */
+	if (left >= ENTIRELY_MAPPED)
+		return 0;
+	if (left)
+		rmap_note_partly_mapped(folio);
+	return last;
 }
 
 #endif /* __MM_UNMAP_RMAP_H */
