@@ -35,7 +35,7 @@ MEMBERS: Mapping[str, str] = {
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around
         unmap_run_length run_alike run_ahead run_fours_alike run_exclusive_alike folio_pte_batch*
         folio_unmap_pte_batch unmap_table_look unmap_table_next_used table_any_used
-        unmap_table_proven_empty
+        unmap_table_search table_proven_empty
         unmap_referenced* referenced unmap_reference* reference_* unmap_ahead_collect
         unmap_ahead_look unmap_ahead_may_go unmap_ahead_is_* unmap_ahead_needs_care
         unmap_ahead_suits unmap_ahead_wants_swap ahead_take

@@ -161,9 +161,9 @@ static inline bool unmap_table_stays(pte_t *table)
 
 unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end);
 void unmap_table_noticed(pte_t *table);
+bool unmap_table_search(pte_t *table);
 bool unmap_table_look(pte_t *table);
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
-bool unmap_table_proven_empty(pte_t *table);
 
 /* Law 7: the table is empty. */
 static inline void unmap_table_assert_none(pte_t *table)

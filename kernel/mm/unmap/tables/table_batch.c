@@ -20,14 +20,33 @@
 #include "table_free.h"
 
 /*
+ * Whether all entries are none.  Cheaper than a search for the entry that is in use; where the
+ * architecture cannot tell, false.
+ */
+static bool table_all_none(pte_t *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i += 64)
+		if (!unmap_arch_all_none(table + i, 64))
+			return false;
+	return true;
+}
+
+/* The proof that law 7 demands: PMD lock and page-table lock are held. */
+static bool table_proven_empty(pte_t *table)
+{
+	return table_all_none(table) || unmap_table_search(table);
+}
+
+/*
  * PMD lock and page-table lock held.  If this returns true, the PMD is none, so that code that
  * mapped the table before finds it gone.
  */
 static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
 			 bool mark)
 {
-	if (unmap_table_stays(table) || !unmap_table_proven_empty(table) ||
-	    unmap_table_age(table) < age)
+	if (unmap_table_stays(table) || !table_proven_empty(table) || unmap_table_age(table) < age)
 		return false;
 	unmap_pmd_unhook(mm, pmd, mark);
 	return true;

@@ -71,6 +71,17 @@ static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
 }
 
 /**
+ * unmap_table_search - search a whole table for an entry in use
+ * @table: its lock is held
+ *
+ * Return: true if all entries are none; otherwise the entry that was found is watched from now on.
+ */
+bool unmap_table_search(pte_t *table)
+{
+	return table_saw_none(table, table_any_used(table), PTRS_PER_PTE);
+}
+
+/**
  * unmap_table_look - search a table for another entry in use
  * @table: its watched entry is none
  *
@@ -81,8 +92,7 @@ static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
  */
 bool unmap_table_look(pte_t *table)
 {
-	if (unmap_table_stays(table) ||
-	    !table_saw_none(table, table_any_used(table), PTRS_PER_PTE))
+	if (unmap_table_stays(table) || !unmap_table_search(table))
 		return false;
 	unmap_table_noticed(table);
 	return true;
@@ -112,31 +122,4 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 		return false;
 	unmap_table_noticed(table);
 	return true;
-}
-
-/*
- * Whether all entries are none.  Cheaper than a search for the entry that is in use; where the
- * architecture cannot tell, false.
- */
-static bool table_all_none(pte_t *table)
-{
-	unsigned int i;
-
-	for (i = 0; i < PTRS_PER_PTE; i += 64)
-		if (!unmap_arch_all_none(table + i, 64))
-			return false;
-	return true;
-}
-
-/**
- * unmap_table_proven_empty - the proof that law 7 demands
- * @table: PMD lock and page-table lock are held
- *
- * Return: whether all entries are none; if not, the one that was found is watched.
- */
-bool unmap_table_proven_empty(pte_t *table)
-{
-	unsigned int i = table_all_none(table) ? PTRS_PER_PTE : table_any_used(table);
-
-	return table_saw_none(table, i, PTRS_PER_PTE);
 }
