@@ -386,7 +386,7 @@ NEWER_GOAL = Goal("zap", "4K", "instructions", 70e6, of_stock=0.8, note="a fifth
 
 
 def side_by_side(runs: Sequence[Run]) -> compare.Line:
-    (found,) = compare.lines(figures.merge(runs).rows, [GOAL], [NEWER_GOAL])
+    (found,) = compare.lines(figures.merge(runs).rows, [GOAL], {"7.3": [NEWER_GOAL]})
     return found
 
 
@@ -435,7 +435,7 @@ def test_the_switch_of_each_kernel_is_judged_by_its_limit() -> None:
     pristine = {"2026-01-01": row("pristine", 63.9e6), "2026-01-02": row("pristine", 69.7e6)}
     runs = [replace(one, rows=(*one.rows, pristine[one.date])) for one in BOTH]
     found = material.Material(figures.merge(runs), (), {})
-    newer = tables.switched_off(found.off(columns.NEWER), columns.NEWER, 1.004)
+    newer = tables.switched_off(found.off(columns.KERNELS[-1]), columns.KERNELS[-1], 1.004)
     assert newer is not None and newer.caption.startswith("Stock 7.3 (switched off)")
     assert cells(newer, "4 KiB")[1:] == ["69.70", "70.00", "+0.43 %", "≤ +0.40 %", "missed"]
     older = tables.switched_off(found.off(columns.LTS), columns.LTS, 1.005)
@@ -635,7 +635,7 @@ def test_the_summary_counts_the_goals() -> None:
     assert summary.goals_met(found) == "Of 3 goals measured on 6.12, 1 are met and 2 are missed."
     assert "None" in summary.goals_met([line(64e6, None)])
     both = [side_by_side(BOTH)]
-    newer = summary.goals_met(both, columns.NEWER)
+    newer = summary.goals_met(both, columns.KERNELS[-1])
     assert newer == "Of 1 goals measured on 7.3, 1 are met and 0 are missed."
     assert "on 6.12, 0 are met and 1 are missed" in summary.goals_met(both)
 
@@ -1064,6 +1064,27 @@ def test_a_record_of_two_kernels_is_the_same_figures_again(
     again = figures.merge(figures.load(tmp_path / "both.json", "both.json"))
     assert again.rows == figures.merge(BOTH).rows
     assert "| stock 7.3 | swathe 7.3 | change 7.3 |" in (tmp_path / "both.md").read_text()
+
+
+def test_what_another_record_holds_is_only_named(tmp_path: Path) -> None:
+    older, newer = BOTH
+    write.record(figures.merge([newer]), tmp_path, "newer")
+    beside = figures.load(tmp_path / "newer.json", "newer.json")
+    write.record(figures.merge([older, *beside]), tmp_path, "older")
+    data = json.loads((tmp_path / "older.json").read_text())
+    assert data["beside"] == ["newer"] and len(data["runs"]) == 1
+    again = figures.merge(figures.load(tmp_path / "older.json", "older.json"))
+    assert again.rows == figures.merge(BOTH).rows
+    assert "Raw figures: `older.json`, `newer.json`." in (tmp_path / "older.md").read_text()
+    before = (tmp_path / "older.json").read_bytes(), (tmp_path / "older.md").read_bytes()
+    write.record(again, tmp_path, "older")
+    assert ((tmp_path / "older.json").read_bytes(), (tmp_path / "older.md").read_bytes()) == before
+
+
+def test_a_record_without_the_one_beside_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{"runs": [], "beside": ["two"]}')
+    with pytest.raises(Malformed, match=r"figures of two\.json, which it is shown with, are not"):
+        figures.load(tmp_path / "one.json", "one.json")
 
 
 def test_figures_of_changed_code_are_not_recorded(tmp_path: Path, recorded: Figures) -> None:

@@ -11,6 +11,8 @@ plots as SVG files for light and dark pages. Figures of "./swathe bench" and of
     ./swathe report out.json --out /tmp/page    from "./swathe bench --json out.json"
     ./swathe report --record discard-6.12       docs/results/discard-6.12.json and .md
     ./swathe report 6.json 7.json --record both of two kernels: four columns
+    ./swathe report 6.json docs/results/7.3.4.json --record 6
+                                                the same; 6.json only names what 7.3.4.json has
 """
 
 import argparse

@@ -33,10 +33,15 @@ class KernelColumns:
         return dict(zip(self.names(), LTS.names(), strict=True)).get(column, column)
 
 
+def beside(series: str) -> KernelColumns:
+    """The columns of a kernel beside those of the LTS one."""
+    return KernelColumns(series, f"{PRISTINE} {series}", series, f"{SWATHE} {series}")
+
+
 LTS = KernelColumns("6.12", PRISTINE, STOCK, SWATHE)
-# Its stock column may also be of a run of the LTS kernel: --against 7.3.
-NEWER = KernelColumns(NEWEST, f"{PRISTINE} {NEWEST}", NEWEST, f"{SWATHE} {NEWEST}")
-KERNELS = (LTS, NEWER)
+# The newest one's stock column may also be of a run of the LTS kernel: --against 7.3.
+OTHERS = (beside("6.18"), beside(NEWEST))
+KERNELS = (LTS, *OTHERS)
 # From left to right.
 ALL = tuple(name for kernel in KERNELS for name in kernel.names())
 TITLES = {

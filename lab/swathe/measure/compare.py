@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from swathe.measure import columns
@@ -15,6 +15,7 @@ EVENTS = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
 MINUS = "\N{MINUS SIGN}"
 MILLION = 1_000_000
 PAGES = "pages"
+NO_GOALS: Mapping[str, Iterable[Goal]] = {}
 
 
 class GoalVerdict(Enum):
@@ -26,7 +27,8 @@ class GoalVerdict(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: values by config, and the goals for swathe on each kernel."""
+    """One line of a table: values by config, and the goals for swathe: on the LTS kernel, and on
+    others by their series."""
 
     bench: str
     case: str
@@ -34,7 +36,7 @@ class Line:
     unit: str
     rows: Mapping[str, Row]
     goal: Goal | None = None
-    newer_goal: Goal | None = None
+    others: Mapping[str, Goal] = field(default_factory=dict)
 
     def on(self, kernel: KernelColumns) -> "Line":
         """One kernel's part, with its goal: its columns are called as in a run of its own."""
@@ -42,7 +44,9 @@ class Line:
             return self
         there = [name for name in kernel.names() if name in self.rows]
         rows = {kernel.within_run(name): self.rows[name] for name in there}
-        return Line(self.bench, self.case, self.metric, self.unit, rows, self.newer_goal)
+        return Line(
+            self.bench, self.case, self.metric, self.unit, rows, self.others.get(kernel.series)
+        )
 
     def value(self, config: str) -> float | None:
         row = self.rows.get(config)
@@ -100,16 +104,24 @@ def by_row(goals: Iterable[Goal]) -> dict[tuple[str, str, str], Goal]:
     return {(goal.bench, goal.case, goal.metric): goal for goal in goals}
 
 
+def of_others(
+    goals: Mapping[str, Mapping[tuple[str, str, str], Goal]], key: tuple[str, str, str]
+) -> dict[str, Goal]:
+    """The goals of one row on other kernels, by their series."""
+    return {series: their[key] for series, their in goals.items() if key in their}
+
+
 def lines(
-    rows: Iterable[Row], goals: Iterable[Goal], newer_goals: Iterable[Goal] = ()
+    rows: Iterable[Row], goals: Iterable[Goal], others: Mapping[str, Iterable[Goal]] = NO_GOALS
 ) -> list[Line]:
-    """Rows put side by side, in the order they come; newer_goals are for the newer kernel."""
-    wanted, newer = by_row(goals), by_row(newer_goals)
+    """Rows put side by side, in the order they come; others are the goals of other kernels."""
+    wanted = by_row(goals)
+    beside = {series: by_row(their) for series, their in others.items()}
     found: dict[tuple[str, str, str, str], dict[str, Row]] = {}
     for row in rows:
         found.setdefault((row.bench, row.case, row.metric, row.unit), {})[row.config] = row
     return [
-        Line(*key, configs, wanted.get(key[:3]), newer.get(key[:3]))
+        Line(*key, configs, wanted.get(key[:3]), of_others(beside, key[:3]))
         for key, configs in found.items()
     ]
 

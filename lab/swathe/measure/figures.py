@@ -22,6 +22,9 @@ GROUPS = (TOTAL, UNMAP_PATH, WRITING)
 # What is wanted of a profile: see but_writing().
 BUT_WRITING = "but_writing"
 
+# In a recorded collection: others that it is shown with, instead of a copy of theirs.
+BESIDE = "beside"
+
 # Bench, case and config.
 Key = tuple[str, str, str]
 # A call path, and the instructions below it.
@@ -36,13 +39,14 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """What one call of "./swathe bench" wrote."""
+    """What one call of "./swathe bench" wrote; recorded names the collection that holds it."""
 
     source: str
     environment: Mapping[str, str]
     rows: tuple[Row, ...]
     series: tuple[Series, ...] = ()
     skipped: tuple[str, ...] = ()
+    recorded: str = ""
 
     @property
     def date(self) -> str:
@@ -78,6 +82,7 @@ class Profile:
     case: str
     environment: Mapping[str, str]
     configs: Mapping[str, ProfileConfig]
+    recorded: str = ""
 
     @property
     def date(self) -> str:
@@ -187,13 +192,34 @@ def parse(data: object, source: str) -> list[Run | Profile]:
 
 
 def load(path: Path, shown: str) -> list[Run | Profile]:
-    """One file; shown is its name as the page will say it."""
+    """One file, and what it says is recorded beside it; shown is its name on the page."""
     try:
-        return parse(json.loads(path.read_text()), shown)
+        data = json.loads(path.read_text())
+        found = parse(data, shown)
+        if "runs" not in data:
+            return found
+        own = [replace(one, recorded=path.stem) for one in found]
+        return own + [one for name in beside(data) for one in load_beside(path, name)]
     except json.JSONDecodeError as error:
         raise Malformed(f"it is not JSON ({error})") from error
     except UnicodeDecodeError as error:
         raise Malformed("it is not text") from error
+
+
+def beside(data: Mapping[str, Any]) -> list[str]:
+    """The other collections that a recorded one is shown with."""
+    try:
+        return msgspec.convert(data.get(BESIDE, []), list[str])
+    except msgspec.ValidationError as error:
+        raise Malformed(str(error)) from error
+
+
+def load_beside(path: Path, name: str) -> list[Run | Profile]:
+    """What another collection of the same folder holds itself."""
+    other = path.with_name(f"{Path(name).name}.json")
+    if not other.is_file():
+        raise Malformed(f"the figures of {other.name}, which it is shown with, are not there")
+    return [one for one in load(other, other.name) if one.recorded == other.stem]
 
 
 def told_apart(one: Run | Profile) -> Run | Profile:

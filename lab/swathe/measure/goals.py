@@ -67,12 +67,12 @@ class KernelGoals(Struct, frozen=True, forbid_unknown_fields=True):
 def parse(text: str) -> dict[str, KernelGoals]:
     """Parse each kernel's goals by its series; what no series is said of is the LTS kernel's."""
     content = reading.toml(text, FILE.name)
-    newer = columns.NEWER.series
-    of_newer = reading.convert(content.pop(newer, {}), dict[str, Any], f"{FILE.name}: {newer}")
-    return {
-        columns.LTS.series: of_kernel(columns.LTS.series, content),
-        newer: of_kernel(newer, of_newer),
+    others = {
+        series: reading.convert(content.pop(series, {}), dict[str, Any], f"{FILE.name}: {series}")
+        for series in (kernel.series for kernel in columns.OTHERS)
     }
+    every = {columns.LTS.series: content, **others}
+    return {series: of_kernel(series, said) for series, said in every.items()}
 
 
 def of_kernel(series: str, content: dict[str, Any]) -> KernelGoals:

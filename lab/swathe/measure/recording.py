@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The chosen figures as one file of docs/results: only what the report shows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from swathe.base import release, results
 from swathe.base.errors import CheckFailed
 from swathe.measure import commands
 from swathe.measure.calltree import Counts
-from swathe.measure.figures import Figures, Profile, ProfileConfig, Run, alone, plain
+from swathe.measure.figures import BESIDE, Figures, Profile, ProfileConfig, Run, alone, plain
 
 # Functions below this share of every config's instructions are recorded as one.
 NEGLIGIBLE = 0.001
@@ -42,11 +43,26 @@ def require_committed(figures: Figures) -> None:
             )
 
 
-def text(figures: Figures) -> str:
-    """Only what the report shows, a row a line."""
-    runs = [run_json(figures, index) for index in range(len(figures.runs))]
-    data = {"runs": runs, "profiles": [profile_json(each) for each in figures.profiles]}
-    return results.json_text(data) + "\n"
+def elsewhere(figures: Figures, where: Path, name: str) -> tuple[str, ...]:
+    """The other recorded collections of a folder that hold some of these figures."""
+    found: tuple[Run | Profile, ...] = (*figures.runs, *figures.profiles)
+    held = {one.recorded for one in found} - {"", name}
+    return tuple(sorted(other for other in held if (where / f"{other}.json").is_file()))
+
+
+def text(figures: Figures, beside: Collection[str] = ()) -> str:
+    """Only what the report shows, a row a line; what other collections hold is only named."""
+    data = {
+        "runs": [
+            run_json(figures, index)
+            for index, run in enumerate(figures.runs)
+            if run.recorded not in beside
+        ],
+        "profiles": [
+            profile_json(each) for each in figures.profiles if each.recorded not in beside
+        ],
+    }
+    return results.json_text(data | ({BESIDE: list(beside)} if beside else {})) + "\n"
 
 
 def run_json(figures: Figures, index: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from swathe.measure import columns, compare
-from swathe.measure.columns import KERNELS, LTS, NEWER
+from swathe.measure.columns import KERNELS, LTS, OTHERS
 from swathe.measure.compare import GoalVerdict, Line
 from swathe.measure.figures import Profile
 from swathe.measure.rows import Series
@@ -181,7 +181,7 @@ def stack(profile: Profile) -> Plot | None:
         f"the dearest functions are {', '.join(layer.name for layer in top[:3])}."
     )
     case = compare.case_name(profile.case)
-    newer = WORD.findall(profile.kernel.series) if profile.kernel is NEWER else ()
+    newer = WORD.findall(profile.kernel.series) if profile.kernel in OTHERS else ()
     return Plot(
         "-".join((profile.bench, *WORD.findall(profile.case), *newer, "profile")),
         f"Cost per function, {case}", text,

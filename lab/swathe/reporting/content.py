@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from swathe.base.table import Table, make
 from swathe.measure import benches, columns, commands, compare
-from swathe.measure.columns import KERNELS, LTS, NEWER
+from swathe.measure.columns import KERNELS, LTS, OTHERS
 from swathe.measure.compare import Line
 from swathe.measure.figures import BUT_WRITING, Figures, Profile
 from swathe.measure.goals import KernelGoals
@@ -52,9 +52,10 @@ READING = (
 
 def build(figures: Figures, goals: Mapping[str, KernelGoals], origin: str) -> Document:
     """The whole report; goals are by kernel, origin says where its figures are from."""
-    of = [goals.get(kernel.series, KernelGoals()).goals for kernel in (LTS, NEWER)]
+    of = {kernel: goals.get(kernel.series, KernelGoals()).goals for kernel in KERNELS}
+    others = {kernel.series: of[kernel] for kernel in OTHERS}
     rows = [*figures.rows, *(row for one in figures.profiles for row in one.but_writing())]
-    material = Material(figures, tuple(compare.lines(rows, *of)), goals)
+    material = Material(figures, tuple(compare.lines(rows, of[LTS], others)), goals)
     single = singles.chapter(material)
     sections = [
         summary.chapter(material),
@@ -163,8 +164,9 @@ def part_content(material: Material, part: Part) -> Iterator[Block]:
 
 
 def option(material: Material) -> str:
-    """What a command needs to measure what is missing, where only the newer kernel was measured."""
-    return f" --kernel {NEWER.series}" if compare.kernels_in(material.lines) == [NEWER] else ""
+    """What a command needs to measure what is missing, where only another kernel was measured."""
+    (first, *more) = compare.kernels_in(material.lines)
+    return "" if more or first is LTS else f" --kernel {first.series}"
 
 
 def again(figures: Figures, bench: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from swathe.measure import columns
-from swathe.measure.columns import LTS, NEWER
+from swathe.measure.columns import KERNELS
 from swathe.reporting.blocks import BarGroup, Bars, Lines, Plot, Stack
 
 FILE = Path(__file__).with_name("themes.toml")
@@ -39,8 +39,13 @@ STYLE = {
     "font.size": FONT,
     "axes.linewidth": 0.8,
 }
-MARKERS = {LTS.stock: "s", LTS.swathe: "o", NEWER.stock: "^", NEWER.swathe: "v"}
-DASHES = {LTS.stock: "--", LTS.swathe: "-", NEWER.stock: ":", NEWER.swathe: "-"}
+# By kernel: of stock, and of swathe.
+MARKERS = dict(
+    zip((name for each in KERNELS for name in (each.stock, each.swathe)), "soP*^v", strict=True)
+)
+DASHES = {kernel.swathe: "-" for kernel in KERNELS} | dict(
+    zip((kernel.stock for kernel in KERNELS), ("--", "-.", ":"), strict=True)
+)
 
 
 class Theme(Struct, frozen=True, forbid_unknown_fields=True):

@@ -29,10 +29,16 @@ def site(figures: Figures, origin: str, out: Path) -> Path:
 
 
 def record(figures: Figures, where: Path, name: str) -> Path:
-    """The chosen figures as one file, and their tables as Markdown."""
+    """The chosen figures as one file, and their tables as Markdown.
+
+    Figures of another file that is recorded there stay in that one.
+    """
     recording.require_committed(figures)
     figures = recording.anonymous(figures)
-    document = build(figures, f"Raw figures: `{name}.json`.")
-    write_atomically(where / f"{name}.json", recording.text(figures).encode())
+    beside = recording.elsewhere(figures, where, name)
+    document = build(
+        figures, f"Raw figures: {', '.join(f'`{one}.json`' for one in (name, *beside))}."
+    )
+    write_atomically(where / f"{name}.json", recording.text(figures, beside).encode())
     write_atomically(where / f"{name}.md", markdown.render(document).encode())
     return where / f"{name}.md"
