@@ -29,7 +29,7 @@
 #include "../workloads/lib/workload.h"
 #include "machine.h"
 
-#define VERSION	1		/* of the block's format */
+#define VERSION	2		/* of the block's format */
 #define MAX_PAIRS	1000
 #define MAX_THREADS	32
 #define REASON	160

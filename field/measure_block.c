@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The block of text for a mail: see measure.h.
+ * The block of text for a mail: see measure.h.  ./swathe field --read makes tables of it.
  *
  * Its checksum is that of its words, with a space after each, so that it survives quoting,
  * other line ends and other white space.
@@ -12,7 +12,6 @@
 #include "measure.h"
 
 #define WIDTH	78
-#define CELL	8		/* columns of a figure */
 #define MARK	"-----"
 
 static unsigned int crc;
@@ -95,7 +94,7 @@ static double event_of(const struct sample *sample, unsigned int arg)
 	return sample->events[arg] < 0 ? -1 : sample->events[arg] / sample->pages;
 }
 
-enum { PAGES, FLUSHES, CALLS, VMPTE };
+enum { PAGES, FLUSHES, CALLS, VMPTE, NR_COUNTS };
 
 static double count_of(const struct sample *sample, unsigned int arg)
 {
@@ -119,144 +118,78 @@ void take_times(const struct result *result, enum state state, double *values)
 	take_values(result, state, time_of, 0, values);
 }
 
-struct writing {
-	char text[200];
+/* The words of a row: its name, then KEY=FIGURE for each figure that there is. */
+struct words {
+	char text[1000];
 };
 
-/* Add a number, rounded so that it leaves a blank before it. */
-static void add_cell(struct writing *row, int width, int decimals, double value)
+static const char *const suffixes[NR_STATES] = { [OFF] = "off", [ON] = "on" };
+
+__printf(2, 3) static void add_word(struct words *row, const char *fmt, ...)
 {
 	size_t len = strlen(row->text);
-	char text[40];
+	va_list args;
 
-	do {
-		snprintf(text, sizeof(text), "%.*f", decimals, value);
-	} while (strlen(text) >= (size_t)width && decimals--);
-	snprintf(row->text + len, sizeof(row->text) - len, " %*s", width - 1, text);
+	va_start(args, fmt);
+	vsnprintf(row->text + len, sizeof(row->text) - len, fmt, args);
+	va_end(args);
 }
 
-static void add_signed(struct writing *row, double value)
+static void add_times(struct words *row, const struct result *result)
 {
-	size_t len = strlen(row->text);
+	double values[NR_STATES][MAX_PAIRS];
+	struct change change;
 
-	snprintf(row->text + len, sizeof(row->text) - len, " %+6.1f", value);
-}
-
-static void add_nothing(struct writing *row, int width)
-{
-	size_t len = strlen(row->text);
-
-	snprintf(row->text + len, sizeof(row->text) - len, "%*s", width, "-");
-}
-
-static void add_nothings(struct writing *row, unsigned int nr)
-{
-	while (nr--)
-		add_nothing(row, 7);
-}
-
-static struct writing begin_row(const struct result *result)
-{
-	struct writing row;
-
-	snprintf(row.text, sizeof(row.text), "%-22s", result->row->name);
-	return row;
-}
-
-static void add_figures(struct writing *row, const struct result *result, double *off, double *on)
-{
-	double *const values[] = { off, on };
-
-	for (unsigned int state = 0; state < NR_STATES; state++) {
+	for (unsigned int state = 0; state < nr_states(); state++) {
 		struct figure figure;
 
-		if (state >= nr_states()) {
-			add_nothing(row, 9);
-			add_nothing(row, 7);
-			continue;
-		}
 		take_times(result, state, values[state]);
 		figure = figure_of(values[state], options.pairs);
-		add_cell(row, 9, 1, figure.median);
-		add_cell(row, 7, 1, figure.mad);
+		add_word(row, " %s=%.2f %s_mad=%.2f", suffixes[state], figure.median,
+			 suffixes[state], figure.mad);
 	}
-}
-
-/* In per cent.  A star stands for more than noise: the interval does not contain 0. */
-static void add_change(struct writing *row, const double *off, const double *on)
-{
-	struct change change = change_of(off, on, options.pairs);
-
-	add_signed(row, 100 * change.median);
-	if (!change.bounded) {
-		add_nothings(row, 2);
+	if (nr_states() < NR_STATES)
 		return;
-	}
-	add_signed(row, 100 * change.low);
-	add_signed(row, 100 * change.high);
-	if (change.low > 0 || change.high < 0)
-		strcat(row->text, " *");
-}
-
-static void print_times(const struct result *result)
-{
-	struct writing row = begin_row(result);
-	double off[MAX_PAIRS], on[MAX_PAIRS];
-
-	add_figures(&row, result, off, on);
-	if (nr_states() == NR_STATES)
-		add_change(&row, off, on);
-	else
-		add_nothings(&row, 3);
-	line("%s", row.text);
+	change = change_of(values[OFF], values[ON], options.pairs);
+	add_word(row, " change=%+.2f", 100 * change.median);
+	if (change.bounded)
+		add_word(row, " from=%+.2f to=%+.2f", 100 * change.low, 100 * change.high);
 }
 
 /* The medians of one figure, in each state. */
-static void add_medians(struct writing *row, const struct result *result, value_fn *fn,
-			unsigned int arg, int decimals, unsigned int states)
+static void add_medians(struct words *row, const struct result *result, const char *key,
+			value_fn *fn, unsigned int arg)
 {
 	double values[MAX_PAIRS];
 
-	for (unsigned int state = 0; state < states; state++) {
-		double median = -1;
+	for (unsigned int state = 0; state < nr_states(); state++) {
+		double median;
 
-		if (state < nr_states()) {
-			take_values(result, state, fn, arg, values);
-			median = figure_of(values, options.pairs).median;
-		}
-		if (median < 0)
-			add_nothing(row, CELL);
-		else
-			add_cell(row, CELL, decimals, median);
+		take_values(result, state, fn, arg, values);
+		median = figure_of(values, options.pairs).median;
+		if (median >= 0)
+			add_word(row, " %s_%s=%.*f", key, suffixes[state],
+				 median == (u64)median ? 0 : 2, median);
 	}
 }
 
-static void print_counts(const struct result *result)
+static void print_row(const struct result *result)
 {
-	struct writing row = begin_row(result);
+	static const char *const counts[NR_COUNTS] = {
+		[PAGES] = "pages", [FLUSHES] = "tlb", [CALLS] = "calls", [VMPTE] = "vmpte",
+	};
+	static const char *const events[NR_EVENTS] = {
+		[CYCLES] = "cycles", [INSTRUCTIONS] = "instructions", [DTLB_MISSES] = "dtlb",
+	};
+	struct words row;
 
-	add_medians(&row, result, count_of, PAGES, 0, 1);
-	add_medians(&row, result, count_of, FLUSHES, 0, NR_STATES);
-	add_medians(&row, result, count_of, CALLS, 0, NR_STATES);
-	add_medians(&row, result, count_of, VMPTE, 0, NR_STATES);
-	line("%s", row.text);
-}
-
-static void print_events(const struct result *result)
-{
-	struct writing row = begin_row(result);
-
+	snprintf(row.text, sizeof(row.text), "%s", result->row->name);
+	add_times(&row, result);
+	for (unsigned int i = 0; i < NR_COUNTS; i++)
+		add_medians(&row, result, counts[i], count_of, i);
 	for (unsigned int i = 0; i < NR_EVENTS; i++)
-		add_medians(&row, result, event_of, i, i == DTLB_MISSES ? 2 : 0, NR_STATES);
-	line("%s", row.text);
-}
-
-static void print_table(const struct result *results, unsigned int nr,
-			void (*print)(const struct result *))
-{
-	for (unsigned int i = 0; i < nr; i++)
-		if (results[i].ending == DONE)
-			print(&results[i]);
+		add_medians(&row, result, events[i], event_of, i);
+	head("row", "%s", row.text);
 }
 
 static void print_folios(const struct result *result)
@@ -305,18 +238,11 @@ static void print_endings(const struct result *results, unsigned int nr)
 		head("left out", "%s", reason);
 }
 
-static void print_tables(const struct result *results, unsigned int nr)
+static void print_rows(const struct result *results, unsigned int nr)
 {
-	const char *a = state_name(OFF), *b = nr_states() > 1 ? state_name(ON) : "-";
-
-	line("%-22s%9s%7s%9s%7s%7s%7s%7s", "ns/page", a, "mad", b, "mad", "change", "from", "to");
-	print_table(results, nr, print_times);
-	line("%-22s%8s%8s%8s%8s%8s%8s%8s", "counts", "pages", "tlb", b, "calls", b, "vmpte", b);
-	print_table(results, nr, print_counts);
-	if (!has_event(CYCLES) && !has_event(INSTRUCTIONS) && !has_event(DTLB_MISSES))
-		return;
-	line("%-22s%8s%8s%8s%8s%8s%8s", "events/page", "cycles", b, "instr", b, "dtlb", b);
-	print_table(results, nr, print_events);
+	for (unsigned int i = 0; i < nr; i++)
+		if (results[i].ending == DONE)
+			print_row(&results[i]);
 }
 
 bool print_block(const struct result *results, unsigned int nr)
@@ -325,7 +251,7 @@ bool print_block(const struct result *results, unsigned int nr)
 	line(MARK " swathe-field %d: from here to the line at the end, for a mail " MARK, VERSION);
 	print_head();
 	print_endings(results, nr);
-	print_tables(results, nr);
+	print_rows(results, nr);
 	printf("checksum: %08x\n", ~crc);
 	printf(MARK " swathe-field %d: end " MARK "\n", VERSION);
 	return !fflush(stdout) && !ferror(stdout);

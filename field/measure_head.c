@@ -107,9 +107,9 @@ static void print_run(void)
 
 static void explain(void)
 {
-	head("time", "ns a page, or a table (ptetables, multifault:sparse); mad: its deviation");
-	head("change", "per cent, median of the pairs; from, to: 99 %% interval; *: not noise");
-	head("counts", "tlb, calls: interrupts of all CPUs; vmpte: kB of page tables left");
+	head("units", "off, on: ns a page, or a table (ptetables, multifault:sparse); mad: their "
+	     "deviation; change: per cent, median of the pairs; from, to: its 99 %% interval; tlb, "
+	     "calls: interrupts of all CPUs; vmpte: kB of page tables left; the rest: a page");
 }
 
 void print_head(void)

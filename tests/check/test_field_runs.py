@@ -22,7 +22,6 @@ GOOD = FieldBlock(
         },
         COUNTS: {field_runs.EMPTIED: (512, 0, 0, 0, 0, 2052, 4)},
     },
-    frozenset({field_runs.HALVED}),
 )
 
 
@@ -30,7 +29,16 @@ GOOD = FieldBlock(
     ("block", "said"),
     [
         (GOOD, ""),
-        (replace(GOOD, beyond=frozenset()), "changed by"),
+        (
+            replace(
+                GOOD,
+                tables={
+                    **GOOD.tables,
+                    TIMES: {field_runs.HALVED: (700, 1, 200, 1, -71.4, -72, 1)},
+                },
+            ),
+            "changed by",
+        ),
         (replace(GOOD, tables={**GOOD.tables, TIMES: {}}), "changed by None"),
         (
             replace(GOOD, tables={**GOOD.tables, TIMES: {field_runs.HALVED: (1, 1, 1, 1, -40)}}),

@@ -126,7 +126,7 @@ def changed(block: FieldBlock) -> str:
     """The rows changed as they do in the benches."""
     change = block.value(TIMES, HALVED, CHANGE)
     kept, left = (block.value(COUNTS, EMPTIED, column) for column in (VMPTE_OFF, VMPTE_ON))
-    if change is None or change > -50 or HALVED not in block.beyond:
+    if change is None or change > -50 or not block.beyond(HALVED):
         return f"{HALVED} changed by {change} %"
     if kept is None or left is None or kept < 2000 or left > 100:
         return f"{EMPTIED} left {kept} kB of tables off and {left} kB on"

@@ -13,19 +13,26 @@ from pathlib import Path
 
 from swathe.base.errors import CheckFailed, UsageError
 
-VERSION = 1
+VERSION = 2
 QUOTES = re.compile(r"^[\s>|]*")
 BEGIN = re.compile(r"----- swathe-field (\d+): from here .* -----$")
 END = re.compile(r"----- swathe-field \d+: end -----$")
 CHECKSUM = re.compile(r"checksum: ([0-9a-f]{8})$")
 HEAD = re.compile(r"([a-z][a-z ]*): (.*)")
 MORE = "+ "
-TIMES, COUNTS, EVENTS = "ns/page", "counts", "events/page"
-WIDTHS = {TIMES: 7, COUNTS: 7, EVENTS: 6}
+ROW = "row"
+TIMES, COUNTS, EVENTS = "times", "counts", "events"
+# What the figures of a row are called, in the order of a table's columns.
+KEYS = {
+    TIMES: ("off", "off_mad", "on", "on_mad", "change", "from", "to"),
+    COUNTS: ("pages_off", "tlb_off", "tlb_on", "calls_off", "calls_on", "vmpte_off", "vmpte_on"),
+    EVENTS: (
+        "cycles_off", "cycles_on", "instructions_off", "instructions_on", "dtlb_off", "dtlb_on",
+    ),
+}  # fmt: skip
 # Columns of TIMES and COUNTS.
 TIME_OFF, TIME_ON, CHANGE, LOW, HIGH = 0, 2, 4, 5, 6
 VMPTE_OFF, VMPTE_ON = 5, 6
-STAR = "*"
 Values = tuple[float | None, ...]
 
 
@@ -36,13 +43,11 @@ class FieldBlock:
     TIMES: off, its deviation, on, its deviation, change, and the bounds of its interval;
     COUNTS: pages, and off and on of flush interrupts, call interrupts and VmPTE;
     EVENTS: off and on of cycles, instructions and dTLB misses.
-    beyond: the rows whose change is more than noise.
     """
 
     name: str
     heads: tuple[tuple[str, str], ...]
     tables: Mapping[str, Mapping[str, Values]]
-    beyond: frozenset[str]
 
     @property
     def rows(self) -> list[str]:
@@ -51,6 +56,11 @@ class FieldBlock:
     def value(self, table: str, row: str, column: int) -> float | None:
         values = self.tables[table].get(row)
         return values[column] if values else None
+
+    def beyond(self, row: str) -> bool:
+        """Whether a row's change is more than noise: 0 is not in its interval."""
+        low, high = (self.value(TIMES, row, column) for column in (LOW, HIGH))
+        return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def of_text(text: str, name: str) -> list[FieldBlock]:
@@ -120,33 +130,30 @@ def parse(lines: Sequence[str], where: str) -> FieldBlock:
 
 
 def interpret(lines: Sequence[str], where: str) -> FieldBlock:
+    """Lines that begin with no key continue the one before, as mail programs fold them, too."""
     heads: list[tuple[str, str]] = []
-    tables: dict[str, dict[str, Values]] = {TIMES: {}, COUNTS: {}, EVENTS: {}}
-    beyond = set()
-    table = ""
     for line in lines:
-        first, *words = line.split()
         head = HEAD.fullmatch(line)
-        if first in tables:
-            table = first
-        elif table:
-            tables[table][first] = values(words, WIDTHS[table], where)
-            beyond |= {first} if words[-1] == STAR else set()
-        elif line.startswith(MORE) and heads:
-            heads[-1] = (heads[-1][0], f"{heads[-1][1]} {line.removeprefix(MORE)}")
-        elif head:
+        if head and not line.startswith(MORE):
             heads.append((head[1], head[2]))
+        elif heads:
+            heads[-1] = (heads[-1][0], f"{heads[-1][1]} {line.removeprefix(MORE)}")
         else:
             raise CheckFailed(f"{where}: not understood: {line}")
-    return FieldBlock(where, tuple(heads), tables, frozenset(beyond))
+    tables: dict[str, dict[str, Values]] = {name: {} for name in KEYS}
+    for text in (text for key, text in heads if key == ROW):
+        name, *words = text.split()
+        said = figures(words, where)
+        for table, keys in KEYS.items():
+            if not said.keys().isdisjoint(keys):
+                tables[table][name] = tuple(said.get(key) for key in keys)
+    return FieldBlock(where, tuple(one for one in heads if one[0] != ROW), tables)
 
 
-def values(words: Sequence[str], width: int, where: str) -> Values:
-    """The figures of a row; a dash stands for none."""
+def figures(words: Sequence[str], where: str) -> dict[str, float]:
+    """The figures of a row, by their keys."""
+    found = [word.partition("=") for word in words]
     try:
-        found = tuple(None if word == "-" else float(word) for word in words if word != STAR)
+        return {key: float(value) for key, _, value in found}
     except ValueError as error:
         raise CheckFailed(f"{where}: not figures: {' '.join(words)}") from error
-    if len(found) != width:
-        raise CheckFailed(f"{where}: not {width} figures: {' '.join(words)}")
-    return found

@@ -18,7 +18,7 @@ from swathe.measure.field_blocks import (
 )
 
 # What explains the block is not about the machine.
-LEGEND = ("time", "change", "counts")
+LEGEND = ("units",)
 NONE = "–"
 NOISE = "~ changed no more than chance explains, or too few pairs"
 
@@ -67,7 +67,7 @@ def change(block: FieldBlock, row: str) -> Cell:
     value = block.value(TIMES, row, CHANGE)
     if value is None:
         return Cell(NONE, Tone.QUIET)
-    if row not in block.beyond:
+    if not block.beyond(row):
         return Cell(f"~{value:+.1f} %", Tone.QUIET)
     return Cell(f"{value:+.1f} %", Tone.GOOD if value < 0 else Tone.BAD)
 
