@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,6 +67,20 @@ def test_the_series_source_is_no_part_of_one(sources: Path) -> None:
     add(sources, "release-6.12.118", 6, 12, 118)
     whole = add(sources, "linux-6.12.117", 6, 12, 117)
     assert source.get("6.12").tree == whole
+
+
+def test_a_given_tree_is_tried_once(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "plan", lambda *_: SimpleNamespace(changed={}))
+    add(sources, "linux-6.12.117", 6, 12, 117)
+    own = add(tmp_path, "linux-6.18.35", 6, 18, 35)
+    request = every_release.ReleasesRequest(series="6.18", given=own)
+    assert [str(item.version) for item in every_release.tried(request)] == ["6.12.117", "6.18.35"]
+    row, _ = every_release.try_hooks(source.get("6.18", own))
+    assert (row.release, row.origin) == ("6.18.35", every_release.GIVEN)
+    there = every_release.ReleasesRequest(given=sources / "linux-6.12.117")
+    assert len(list(every_release.tried(there))) == 1
 
 
 def test_offers(fake: Fake) -> None:

@@ -10,21 +10,28 @@ from swathe.base import release, results, table, ui
 from swathe.base.errors import EnvironmentLacks
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import golden
-from swathe.kernel import hooks, releases, tree
+from swathe.kernel import hooks, releases, source, tree
 from swathe.kernel.hooks import HookMissed
 from swathe.kernel.source import Source
 from swathe.kernel.version import Version
 
 HEADER = ("Linux", "Debian's package", "spatch", "hooks that fit", "hooked files", "swathe")
 NAME = "releases"
+# In place of a package.
+GIVEN = "a tree or tarball"
 
 
 @dataclass(frozen=True)
 class ReleasesRequest:
-    """fetch: get all releases first; keep: write the table to docs/results, too."""
+    """fetch: get all releases first; keep: write the table to docs/results, too.
+
+    given: a tree or tarball of one of the series, which is tried with them
+    """
 
     fetch: bool = False
     keep: bool = False
+    series: str = releases.SERIES
+    given: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -57,13 +64,23 @@ def run(request: ReleasesRequest) -> list[Test]:
     if request.fetch:
         tests += fetched()
     rows = []
-    for item in releases.available():
+    for item in tried(request):
         row, test = try_hooks(item)
         rows.append(row)
         tests.append(test)
     if rows:
         ui.note(f"results: {record(rows, request.keep)}")
     return tests
+
+
+def tried(request: ReleasesRequest) -> Iterator[Source]:
+    """The sources in build/src, and the given one if it is not among them."""
+    here = releases.available()
+    yield from here
+    if request.given:
+        own = source.get(request.series, request.given)
+        if own.tree not in {item.tree for item in here}:
+            yield own
 
 
 def fetched() -> list[Test]:
@@ -88,8 +105,9 @@ def try_hooks(item: Source) -> tuple[ReleaseRow, Test]:
         checksum = digest(tree.plan(item.tree, item.version).changed)
     except HookMissed as error:
         misfits, test = error.names, Test(name, Verdict.FAILED, str(error))
+    package = releases.origin(item) or ("" if item.ours else GIVEN)
     return ReleaseRow(
-        item.key, releases.origin(item), hooks.spatch_version(), count, misfits, checksum,
+        str(item.version), package, hooks.spatch_version(), count, misfits, checksum,
         release.commit(),
     ), test  # fmt: skip
 
@@ -103,7 +121,7 @@ def digest(changed: dict[str, bytes]) -> str:
 
 
 def order(row: ReleaseRow) -> tuple[Version, str, str]:
-    return Version.parse(row.release.split("-")[0]), row.release, row.spatch
+    return Version.parse(row.release), row.release, row.spatch
 
 
 def merged(before: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> Iterator[ReleaseRow]:
@@ -125,7 +143,8 @@ def markdown(rows: Sequence[ReleaseRow]) -> str:
     return (
         f"{results.SPDX}\n# Releases of Linux\n\n"
         "`./swathe test hooks --releases`: how many hooks fit the source of each release of\n"
-        f"Linux {releases.SERIES} that Debian's archives have, and of newer kernels, and a\n"
+        f"Linux {releases.SERIES} that Debian's archives have, and of newer kernels (6.18: the "
+        "tree that\n--source names), and a\n"
         "checksum of all files as the hooks leave them: it is the same for each version of\n"
         "spatch. Only the sources were read; what was built and booted is in the other tables.\n\n"
         f"{shown}\n"

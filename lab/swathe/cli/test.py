@@ -150,7 +150,7 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     cuts = powercuts.PowercutRequest(
         guest.kernel, CUTS, seed, args.cpus, powercuts.TIMEOUT, boot.strip()
     )
-    releases = every_release.ReleasesRequest(args.releases, args.record)
+    releases = every_release.ReleasesRequest(args.releases, args.record, args.kernel, args.source)
     install = installed.InstallRequest(args.packages.absolute(), keep=args.record)
     return TestRequest(
         frozenset(names), guest, cuts, own, configs, releases, install, seed, rotates=CI in asked
