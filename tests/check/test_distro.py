@@ -128,5 +128,7 @@ def test_goals_are_for_the_lean_kernel() -> None:
 
     assert judged([])
     assert judged(["--kernel", "7.3"])
+    assert judged(["--kernel", "6.18", "--source", "/tree"])
+    assert not judged(["--source", "/tree"])
     assert not judged(["--flavor", "distro"])
     assert not judged(["--kernel", "7.3", "--arch", "arm64"])

@@ -74,7 +74,15 @@ def test_the_newer_kernels_goals_are_relative_to_what_it_takes_itself() -> None:
 
 
 def test_a_kernel_of_which_nothing_is_wanted_has_no_goals() -> None:
-    assert goals.load("6.18") == goals.KernelGoals()
+    assert goals.load("5.10") == goals.KernelGoals()
+
+
+def test_goals_on_6_18_are_relative_too() -> None:
+    found = goals.load("6.18")
+    fractions = [goal.of_stock for goal in found.goals if goal.metric == "instructions"]
+    assert all(fraction and fraction <= 1 for fraction in fractions)
+    floor = {case for bench in benches.BENCHES if bench.name == "ptetables" for case in bench.cases}
+    assert {goal.case for goal in found.goals if goal.bench == "ptetables"} == floor
 
 
 def test_an_entry_is_read_as_written() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from swathe.base import reading
-from swathe.kernel import build
+from swathe.kernel import build, source
 from swathe.kernel.arch import X86_64
 from swathe.measure import columns
 
 FILE = Path(__file__).with_name("goals.toml")
-# Architecture, flavor, and source: the usual one.
-BUILT_AS = (X86_64.name, "bench", None)
+# Architecture and flavor.
+BUILT_AS = (X86_64.name, "bench")
 # Values by bench, case and metric.
 Tables = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
@@ -105,7 +105,8 @@ def load(series: str = columns.LTS.series) -> KernelGoals:
 
 def are_for(kernel: build.KernelRequest) -> bool:
     """Whether the goals of the kernel's series were set for this build of it."""
-    return (kernel.arch, kernel.flavor, kernel.source) == BUILT_AS
+    usual = kernel.source is None or kernel.kernel == source.FROM_TARBALL
+    return usual and (kernel.arch, kernel.flavor) == BUILT_AS
 
 
 def find(bench: str, case: str, metric: str, series: str = columns.LTS.series) -> Goal | None:
