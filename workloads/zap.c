@@ -10,9 +10,11 @@
  *                make up about 10,000 instructions of that
  * swapped-SIZE:  munmap() of memory of which every page is in swap (zram)
  * sparse-4K:     munmap() of a range in which one page in 64 was touched
+ * written-4K:    MADV_DONTNEED of shared memory of which every page was written
  *
  * Before: every folio has the size of the case, and PTEs map it.  After: the range is
- * unmapped (munmap()), reads as zero (MADV_DONTNEED), or AnonPages fell by its size (exit).
+ * unmapped (munmap()), reads as zero (MADV_DONTNEED; what is shared: as written), or AnonPages
+ * fell by its size (exit).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -78,16 +80,45 @@ static u64 zap_sparse(size_t len, unsigned long kib)
 	return unmap_range(mem, len);
 }
 
-static u64 zap_dontneed(size_t len, unsigned long kib)
+static u64 discard(char *mem, size_t len)
 {
-	char *mem = populate(len, kib);
 	u64 instructions = measure_begin();
 
 	advise(mem, len, MADV_DONTNEED);
 	instructions = measure_end(instructions);
 	if (count_entries(mem, len))
 		fail("%lu pages are still there", count_entries(mem, len));
+	return instructions;
+}
+
+static u64 zap_dontneed(size_t len, unsigned long kib)
+{
+	char *mem = populate(len, kib);
+	u64 instructions = discard(mem, len);
+
 	check_zero(mem, len);
+	return instructions;
+}
+
+/* The pages stay in the page cache, as they were written. */
+static u64 zap_written(size_t len, unsigned long kib)
+{
+	u64 instructions;
+	char *mem;
+
+	need_memory(len);
+	thp_only(kib);
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		fail("mmap failed: %s", strerror(errno));
+	for (size_t i = 0; i < len; i += PAGE)
+		mem[i] = 1;
+	if (count_entries(mem, len) != len / PAGE)
+		fail("some pages are not mapped");
+	instructions = discard(mem, len);
+	for (size_t i = 0; i < len; i += PAGE)
+		if (mem[i] != 1)
+			fail("page %zu has lost what was written", i / PAGE);
 	return instructions;
 }
 
@@ -129,14 +160,16 @@ static zap_fn *find_zap(const char *name, const char *size)
 		return zap_swapped;
 	if (!strcmp(name, "sparse-4K"))
 		return zap_sparse;
-	fail("unknown case %s: expected SIZE, exit-SIZE, dontneed-SIZE, swapped-SIZE or sparse-4K",
-	     name);
+	if (!strcmp(name, "written-4K"))
+		return zap_written;
+	fail("unknown case %s: expected SIZE, exit-SIZE, dontneed-SIZE, swapped-SIZE, sparse-4K or "
+	     "written-4K", name);
 }
 
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv,
-					   "zap [exit-|dontneed-|swapped-|sparse-]4K…2048K [--full] [--mib N]");
+					   "zap [exit-|dontneed-|swapped-|sparse-|written-]4K…2048K [--full] [--mib N]");
 	const size_t len = wanted_size(&req, 256 * MIB, GIB);
 	const char *size = strchr(req.name, '-');
 	zap_fn *zap = find_zap(req.name, size);

@@ -96,6 +96,7 @@ BENCHES = (
             "swapped-4K",
             "swapped-64K",
             "sparse-4K",
+            "written-4K",
         ),
         "allocating and clearing the pages; exit includes waking and reaping the child",
         sized=True,
