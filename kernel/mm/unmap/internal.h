@@ -67,8 +67,8 @@
  *    still writes.  Page-walk caches are flushed before the PMD lock is dropped; the
  *    table is freed after an RCU grace period, and no IPI broadcast is sent just to
  *    be sure that nobody walks it.  A pass that covers the whole table without
- *    dropping its lock has seen the entries none that it has cleared.  See table.c;
- *    batch_lock_mmap(), batch_unhook_one() and unmap_table_give_back() assert the
+ *    dropping its lock has seen the entries none that it has cleared.  See table.c,
+ *    table_batch.c; batch_lock_mmap(), batch_unhook_one() and unmap_table_give_back() assert the
  *    locks, discard_tables.c asserts that a caller holds the lock it says it holds,
  *    table_unhook() and unmap_table_give_back() that the entries are none, and
  *    unmap_table_assert_unmapped() that no rmap removal is owed.

@@ -21,28 +21,6 @@ void rmap_note_partly_mapped(struct folio *folio)
 }
 
 /**
- * rmap_remove_uncounted - rmap_remove_large() for CONFIG_NO_PAGE_MAPCOUNT
- * @folio: not hugetlb
- * @nr: how many of its pages; their PTEs are cleared
- * @vma: mapped them
- *
- * Only the mappings of the whole folio are counted, and all of its pages count as mapped until
- * the last mapping goes.
- *
- * Return: as rmap_remove_large().
- */
-int rmap_remove_uncounted(struct folio *folio, unsigned int nr, struct vm_area_struct *vma)
-{
-	int left = folio_sub_return_large_mapcount(folio, nr, vma);
-
-	if (!left)
-		return folio_large_nr_pages(folio);
-	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
-		rmap_note_partly_mapped(folio);
-	return 0;
-}
-
-/**
  * rmap_open_debt - start a debt for pages with another memcg, node or type
  * @debt: paid first, if it has not been
  * @folio: its mapcount was just decremented

@@ -47,7 +47,6 @@ unmap_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
 
 bool rmap_is_dying(const struct vm_area_struct *vma, struct folio *folio);
 void rmap_note_partly_mapped(struct folio *folio);
-int rmap_remove_uncounted(struct folio *folio, unsigned int nr, struct vm_area_struct *vma);
 void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_item item);
 void rmap_pay_debt(struct rmap_debt *debt);
 
@@ -65,6 +64,22 @@ static __always_inline void rmap_owe(struct rmap_debt *debt, struct folio *folio
 static __always_inline bool rmap_unmap_page(struct page *page)
 {
 	return atomic_add_negative(-1, &page->_mapcount);
+}
+
+/*
+ * rmap_remove_large() for CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are
+ * counted, and all of its pages count as mapped until the last mapping goes.
+ */
+static inline int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
+					struct vm_area_struct *vma)
+{
+	int left = folio_sub_return_large_mapcount(folio, nr, vma);
+
+	if (!left)
+		return folio_large_nr_pages(folio);
+	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
+		rmap_note_partly_mapped(folio);
+	return 0;
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One page table: test whether it is empty, and free it.
+ * The law of page tables; unhook, flush and free one.  table_look.c tests whether a table is empty,
+ * table_batch.c frees tables that were noted.
  *
  * Law 7.  A table is unhooked with the PMD lock and its own lock held, after all of its
  * entries were seen none since its own lock was taken.  The TLB, including page-walk caches,
@@ -26,14 +27,14 @@
  * The lock order is PMD lock, then page-table lock, as everywhere.  The code that notices
  * an empty table already holds the table's lock.  If the flush would be for this table
  * alone anyway, it tries for the PMD lock: unmap_table_give_back().  Otherwise it only notes
- * the table; the table is freed after that lock was dropped, and other tasks may have filled
- * it again by then.
+ * the table; unmap_batch_free() frees it after that lock was dropped, and other tasks may have
+ * filled it again by then.
  *
  * The mmap lock is held, for reading at least, while a table is unhooked.  A task that
  * holds it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
  * table: mremap() can move entries back, because the tables that they came from are still
- * there.  If the caller holds only a file's rmap lock, it tries for the mmap lock without
- * waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
+ * there.  If the caller holds only a file's rmap lock, unmap_batch_free() tries for the mmap lock
+ * without waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
  * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables of
  * another process.
  *
@@ -141,14 +142,13 @@ static __always_inline void table_flush(struct table_batch *batch, unsigned long
  * @batch: has unhooked them; a gather that it has is flushed with them
  * @start: the first address that they translate
  * @end: the address behind the last
- * @settled: deferred flushes were made since the tables' locks were taken
  *
- * The PMD lock is held on entry and return.
+ * Translations through them that other tasks have not flushed yet go, too.  The PMD lock is held
+ * on entry and return.
  */
-void unmap_table_flush(struct table_batch *batch, unsigned long start, unsigned long end,
-		       bool settled)
+void unmap_table_flush(struct table_batch *batch, unsigned long start, unsigned long end)
 {
-	table_flush(batch, start, end, settled);
+	table_flush(batch, start, end, false);
 }
 
 /* Laws 7 and 8: no entry may have been installed in a table since it was unhooked. */

@@ -159,6 +159,7 @@ static inline bool unmap_table_stays(pte_t *table)
 	return IS_ENABLED(CONFIG_UNMAP_TABLES_STAY) && PagePinned(virt_to_page(table));
 }
 
+/* table_look.c */
 unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int end);
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_search(pte_t *table);
@@ -230,6 +231,7 @@ static inline void unmap_batch_forget(struct table_batch *batch)
 	batch->whole = 0;
 }
 
+/* table_batch.c, policy.c */
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age);
 void unmap_batch_finish(struct table_batch *batch);
 
@@ -240,6 +242,7 @@ static inline void unmap_batch_settle(struct table_batch *batch)
 		unmap_batch_finish(batch);
 }
 
+/* table_batch.c, table.c */
 pte_t *unmap_table_unhook(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd);
 bool unmap_table_give_back(struct table_batch *batch, pmd_t *pmd, pte_t *table,
 			   unsigned long addr, spinlock_t *ptl, bool whole);

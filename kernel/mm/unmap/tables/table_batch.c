@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Free neighbouring page tables together: see table.c for the law.
+ * Free neighbouring page tables together, or unhook one for an mmu_gather: see table.c for the law.
  *
  * The tables of a batch were seen empty, and their locks were dropped since, so that each is
  * looked at again.  One hold of the PMD lock and one TLB flush serve all of them.
  */
+#include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
 
-#include <asm/pgalloc.h>
 #include <asm/tlb.h>
 
 #include <trace/events/unmap.h>
@@ -165,7 +165,7 @@ static unsigned int batch_unhook(struct table_batch *batch, spinlock_t *pml,
 		nr++;
 	}
 	if (nr)
-		unmap_table_flush(batch, start, end, false);
+		unmap_table_flush(batch, start, end);
 	return nr;
 }
 

@@ -17,8 +17,7 @@ static inline void unmap_table_chain(struct ptdesc **gone, struct ptdesc *table)
 	*gone = table;
 }
 
-void unmap_table_flush(struct table_batch *batch, unsigned long start, unsigned long end,
-		       bool settled);
+void unmap_table_flush(struct table_batch *batch, unsigned long start, unsigned long end);
 void unmap_table_free_chain(struct mm_struct *mm, struct ptdesc *gone, unsigned int nr,
 			    unsigned int slot);
 

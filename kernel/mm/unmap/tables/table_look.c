@@ -72,9 +72,10 @@ static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
 
 /**
  * unmap_table_search - search a whole table for an entry in use
- * @table: its lock is held
+ * @table: its lock is held on entry and return
  *
- * Return: true if all entries are none; otherwise the entry that was found is watched from now on.
+ * Return: true if all entries are none; otherwise false, and the entry that was found is watched
+ * from now on.
  */
 bool unmap_table_search(pte_t *table)
 {
