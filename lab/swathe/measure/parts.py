@@ -55,7 +55,7 @@ MEMBERS: Mapping[str, str] = {
         arch_tlbbatch_* tlb_flush_mmu* tlb_batch_flush* on_each_cpu* smp_call_function*
         generic_smp_call_function* sysvec_call_function* asm_sysvec_call_function* run_flush_range
         native_send_call_func* native_smp_send* do_flush_tlb* __flush_tlb* flush_context
-        ahead_flush table_flush* inc_mm_tlb_gen broadcast_tlb_flush*
+        ahead_flush table_flush* unmap_table_flush inc_mm_tlb_gen broadcast_tlb_flush*
     """,
     RMAP: """
         folio_remove_rmap* __folio_remove_rmap* __folio_mod_stat discard_drop_rmap ahead_drop
