@@ -548,7 +548,7 @@ TEST_LONG(thp, collapsed_holes)
 	ASSERT_NE(MAP_FAILED, mem);
 	ASSERT_TRUE(discard_in(mem + PMD, PMD, CHUNK));
 	ASSERT_TRUE(given_back(self->how, self->freed, 1));
-	/* Without a mark, MADV_COLLAPSE passes over the missing table; before 7.0 it stops there. */
+	/* Without a mark MADV_COLLAPSE passes over a missing table; before 7.0 it stops there. */
 	if (no_marks(self->how))
 		huge = kernel_before(7, 0) ? 1 : NR_TABLES - 1;
 	else	/* an empty table becomes a huge page since 6.18 */
