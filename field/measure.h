@@ -116,7 +116,6 @@ void die_with(pid_t parent);
 /* measure_meter.c */
 /* Find out which perf events can be counted; NULL, or why some cannot. */
 const char *probe_events(void);
-bool has_event(unsigned int event);
 /* In the child: open the events, and note where the sample is to be written. */
 void open_meter(struct sample *sample);
 

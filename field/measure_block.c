@@ -123,8 +123,6 @@ struct words {
 	char text[1000];
 };
 
-static const char *const suffixes[NR_STATES] = { [OFF] = "off", [ON] = "on" };
-
 __printf(2, 3) static void add_word(struct words *row, const char *fmt, ...)
 {
 	size_t len = strlen(row->text);
@@ -145,8 +143,8 @@ static void add_times(struct words *row, const struct result *result)
 
 		take_times(result, state, values[state]);
 		figure = figure_of(values[state], options.pairs);
-		add_word(row, " %s=%.2f %s_mad=%.2f", suffixes[state], figure.median,
-			 suffixes[state], figure.mad);
+		add_word(row, " %s=%.2f %s_mad=%.2f", state_name(state), figure.median,
+			 state_name(state), figure.mad);
 	}
 	if (nr_states() < NR_STATES)
 		return;
@@ -168,7 +166,7 @@ static void add_medians(struct words *row, const struct result *result, const ch
 		take_values(result, state, fn, arg, values);
 		median = figure_of(values, options.pairs).median;
 		if (median >= 0)
-			add_word(row, " %s_%s=%.*f", key, suffixes[state],
+			add_word(row, " %s_%s=%.*f", key, state_name(state),
 				 median == (u64)median ? 0 : 2, median);
 	}
 }
@@ -238,8 +236,14 @@ static void print_endings(const struct result *results, unsigned int nr)
 		head("left out", "%s", reason);
 }
 
+/* Their number comes first, so that a reader misses a row that a mail program has joined. */
 static void print_rows(const struct result *results, unsigned int nr)
 {
+	unsigned int done = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		done += results[i].ending == DONE;
+	head("rows", "%u", done);
 	for (unsigned int i = 0; i < nr; i++)
 		if (results[i].ending == DONE)
 			print_row(&results[i]);
@@ -248,7 +252,7 @@ static void print_rows(const struct result *results, unsigned int nr)
 bool print_block(const struct result *results, unsigned int nr)
 {
 	crc = ~0U;
-	line(MARK " swathe-field %d: from here to the line at the end, for a mail " MARK, VERSION);
+	line(MARK " swathe-field %d: from here to its end " MARK, VERSION);
 	print_head();
 	print_endings(results, nr);
 	print_rows(results, nr);

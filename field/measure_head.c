@@ -107,9 +107,10 @@ static void print_run(void)
 
 static void explain(void)
 {
-	head("units", "off, on: ns a page, or a table (ptetables, multifault:sparse); mad: their "
-	     "deviation; change: per cent, median of the pairs; from, to: its 99 %% interval; tlb, "
-	     "calls: interrupts of all CPUs; vmpte: kB of page tables left; the rest: a page");
+	head("units", "off, on, now: ns a page, or a table (ptetables, multifault:sparse); mad: "
+	     "their deviation; change: per cent, median of the pairs; from, to: its 99 %% "
+	     "interval; pages: of a call; tlb, calls: interrupts of all CPUs; vmpte: kB of page "
+	     "tables left; cycles, instructions, dtlb: a page");
 }
 
 void print_head(void)

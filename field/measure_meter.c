@@ -69,11 +69,6 @@ const char *probe_events(void)
 	return *text ? text : NULL;
 }
 
-bool has_event(unsigned int event)
-{
-	return usable[event];
-}
-
 void open_meter(struct sample *sample)
 {
 	target = sample;

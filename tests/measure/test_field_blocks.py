@@ -12,7 +12,7 @@ from swathe.base.paths import ROOT
 from swathe.measure import field_blocks, field_tables
 from swathe.measure.field_blocks import CHANGE, COUNTS, EVENTS, TIME_OFF, TIMES, VMPTE_ON
 
-BEGIN = "----- swathe-field 2: from here to the line at the end, for a mail -----"
+BEGIN = "----- swathe-field 2: from here to its end -----"
 END = "----- swathe-field 2: end -----"
 BODY = """\
 kernel: 6.12.117 #1 SMP x86_64
@@ -20,6 +20,7 @@ mitigations: meltdown PTI; spectre_v2 Retpolines;
 + srbds Microcode
 left out: swapout:4K, swapout:64K: there is no swap
 left out: perf event dTLB misses: this machine or kernel has none
+rows: 3
 row: zap:4K off=105.20 off_mad=1.10 on=88.30 on_mad=0.90 change=-16.10
 + from=-17.00 to=-15.20 pages_off=32768 tlb_off=0.00 tlb_on=0.00 calls_off=0.00
 + calls_on=1.00 vmpte_off=0.00 vmpte_on=0.00 cycles_off=315 cycles_on=265
@@ -78,6 +79,7 @@ def test_what_a_block_says() -> None:
         lambda text: text.replace("-----", "- -----", 1),
         lambda text: "".join(f"| {line}\n" for line in text.splitlines()),
         lambda text: text.replace("=88.30 on_mad", "=88.30\non_mad"),
+        lambda text: text.replace("\n+ from=-17", " + from=-17"),
     ],
 )
 def test_mails_do_no_harm(mailed: Callable[[str], str]) -> None:
@@ -97,6 +99,13 @@ def test_mails_do_no_harm(mailed: Callable[[str], str]) -> None:
         (block(begin=BEGIN.replace(" 2:", " 1:")), "is of version 1"),
         (block(BODY.replace("105.20", "fast")), "not figures"),
         (block(BODY.replace("105.20 ", " ")), "not figures"),
+        (block(BODY.replace("105.20", "inf")), "not figures"),
+        (block(BODY.replace("tlb_on", "tlb_in")), "not figures"),
+        (block(BODY.replace("\nrow: multi", " row: multi")), "2 rows instead of 3"),
+        (block(BODY.replace("\nrow: zap:4K", " row: zap:4K")), "2 rows instead of 3"),
+        (block(BODY.replace("row: dont", "row:\ndont")), "2 rows instead of 3"),
+        (block(BODY.replace("\n", " ")), "0 rows instead of"),
+        (block(BODY.replace("row: dontneed:many", "row: zap:4K")), "3 rows instead of 3"),
         (block("what is this\n" + BODY), "not understood"),
         ("Hello,\nno figures today\n", "holds no block"),
         ("", "holds no block"),
@@ -126,7 +135,7 @@ def test_one_machine_is_shown_in_full(
 
 def test_several_machines_have_a_column_each(saved: Callable[[str, str], Path]) -> None:
     start, end = BODY.index("row: dontneed:many"), BODY.index("row: multifault:1")
-    other = BODY[:start] + BODY[end:]
+    other = BODY[:start].replace("rows: 3", "rows: 2") + BODY[end:]
     one = saved("one.txt", block())
     two = saved("two.txt", block(other.replace("6.12.117", "6.12.200")) + "\n" + quoted(block()))
     found = field_blocks.read([one, two])
@@ -140,7 +149,7 @@ def test_several_machines_have_a_column_each(saved: Callable[[str, str], Path]) 
 
 
 def test_one_state_alone_is_no_change(saved: Callable[[str, str], Path]) -> None:
-    body = "row: zap:4K off=105.20 off_mad=1.10"
+    body = "rows: 1\nrow: zap:4K now=105.20 now_mad=1.10"
     found = field_blocks.read([saved(f"{name}.txt", block(body)) for name in "ab"])
     *_, rows = field_tables.tables(found)
     assert [cell.text for cell in rows.rows[0]] == ["zap:4K", "105.2", "105.2"]

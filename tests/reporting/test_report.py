@@ -1081,6 +1081,23 @@ def test_what_another_record_holds_is_only_named(tmp_path: Path) -> None:
     assert ((tmp_path / "older.json").read_bytes(), (tmp_path / "older.md").read_bytes()) == before
 
 
+def test_records_may_name_each_other(tmp_path: Path) -> None:
+    for one, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{one}.json").write_text(f'{{"runs": [], "beside": ["{other}"]}}')
+    assert figures.load(tmp_path / "a.json", "a.json") == []
+
+
+def test_another_folders_record_of_the_same_name_is_held(tmp_path: Path) -> None:
+    older, newer = BOTH
+    (tmp_path / "elsewhere").mkdir()
+    for where in (tmp_path, tmp_path / "elsewhere"):
+        write.record(figures.merge([newer]), where, "newer")
+    path = tmp_path / "elsewhere" / "newer.json"
+    write.record(figures.merge([older, *figures.load(path, path.name)]), tmp_path, "older")
+    data = json.loads((tmp_path / "older.json").read_text())
+    assert "beside" not in data and len(data["runs"]) == 2
+
+
 def test_a_record_without_the_one_beside_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{"runs": [], "beside": ["two"]}')
     with pytest.raises(Malformed, match=r"figures of two\.json, which it is shown with, are not"):

@@ -5,6 +5,7 @@ Quoting, other line ends and other white space do no harm: the checksum is that 
 words. A block that lost a line, or in which a figure was changed, is refused.
 """
 
+import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ END = re.compile(r"----- swathe-field \d+: end -----$")
 CHECKSUM = re.compile(r"checksum: ([0-9a-f]{8})$")
 HEAD = re.compile(r"([a-z][a-z ]*): (.*)")
 MORE = "+ "
-ROW = "row"
+ROW, ROWS = "row", "rows"
 TIMES, COUNTS, EVENTS = "times", "counts", "events"
 # What the figures of a row are called, in the order of a table's columns.
 KEYS = {
@@ -30,6 +31,11 @@ KEYS = {
         "cycles_off", "cycles_on", "instructions_off", "instructions_on", "dtlb_off", "dtlb_on",
     ),
 }  # fmt: skip
+# What stands in no table.
+UNSHOWN = {"pages_on"}
+KNOWN = UNSHOWN.union(*KEYS.values())
+# The only state of a machine whose switch cannot be flipped stands where off does.
+ALONE, FIRST = "now", "off"
 # Columns of TIMES and COUNTS.
 TIME_OFF, TIME_ON, CHANGE, LOW, HIGH = 0, 2, 4, 5, 6
 VMPTE_OFF, VMPTE_ON = 5, 6
@@ -130,7 +136,7 @@ def parse(lines: Sequence[str], where: str) -> FieldBlock:
 
 
 def interpret(lines: Sequence[str], where: str) -> FieldBlock:
-    """Lines that begin with no key continue the one before, as mail programs fold them, too."""
+    """Read the lines; those that begin with no key continue the one before, as after folding."""
     heads: list[tuple[str, str]] = []
     for line in lines:
         head = HEAD.fullmatch(line)
@@ -140,20 +146,28 @@ def interpret(lines: Sequence[str], where: str) -> FieldBlock:
             heads[-1] = (heads[-1][0], f"{heads[-1][1]} {line.removeprefix(MORE)}")
         else:
             raise CheckFailed(f"{where}: not understood: {line}")
+    rows = [text.split() for key, text in heads if key == ROW]
+    said = next((text for key, text in heads if key == ROWS), "none")
+    if said != str(len({row[0] for row in rows})) or len(rows) != int(said):
+        raise CheckFailed(f"{where}: {len(rows)} rows instead of {said}: its lines were joined")
     tables: dict[str, dict[str, Values]] = {name: {} for name in KEYS}
-    for text in (text for key, text in heads if key == ROW):
-        name, *words = text.split()
-        said = figures(words, where)
+    for name, *words in rows:
+        found = figures(words, where)
         for table, keys in KEYS.items():
-            if not said.keys().isdisjoint(keys):
-                tables[table][name] = tuple(said.get(key) for key in keys)
-    return FieldBlock(where, tuple(one for one in heads if one[0] != ROW), tables)
+            if not found.keys().isdisjoint(keys):
+                tables[table][name] = tuple(found.get(key) for key in keys)
+    others = tuple(one for one in heads if one[0] not in (ROW, ROWS))
+    return FieldBlock(where, others, tables)
 
 
 def figures(words: Sequence[str], where: str) -> dict[str, float]:
     """The figures of a row, by their keys."""
-    found = [word.partition("=") for word in words]
+    parts = [word.partition("=") for word in words if word != MORE.strip()]
     try:
-        return {key: float(value) for key, _, value in found}
+        found = {key.replace(ALONE, FIRST): float(value) for key, _, value in parts}
     except ValueError as error:
         raise CheckFailed(f"{where}: not figures: {' '.join(words)}") from error
+    odd = [key for key, value in found.items() if key not in KNOWN or not math.isfinite(value)]
+    if odd or len(found) < len(parts):
+        raise CheckFailed(f"{where}: not figures: {' '.join(words)}")
+    return found

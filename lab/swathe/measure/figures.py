@@ -39,7 +39,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """What one call of "./swathe bench" wrote; recorded names the collection that holds it."""
+    """What one call of "./swathe bench" wrote; recorded is the path of the collection with it."""
 
     source: str
     environment: Mapping[str, str]
@@ -198,8 +198,8 @@ def load(path: Path, shown: str) -> list[Run | Profile]:
         found = parse(data, shown)
         if "runs" not in data:
             return found
-        own = [replace(one, recorded=path.stem) for one in found]
-        return own + [one for name in beside(data) for one in load_beside(path, name)]
+        others = [one for name in beside(data) for one in load_beside(path, name)]
+        return [replace(one, recorded=str(path.resolve())) for one in found] + others
     except json.JSONDecodeError as error:
         raise Malformed(f"it is not JSON ({error})") from error
     except UnicodeDecodeError as error:
@@ -219,7 +219,8 @@ def load_beside(path: Path, name: str) -> list[Run | Profile]:
     other = path.with_name(f"{Path(name).name}.json")
     if not other.is_file():
         raise Malformed(f"the figures of {other.name}, which it is shown with, are not there")
-    return [one for one in load(other, other.name) if one.recorded == other.stem]
+    found = parse(json.loads(other.read_text()), other.name)
+    return [replace(one, recorded=str(other.resolve())) for one in found]
 
 
 def told_apart(one: Run | Profile) -> Run | Profile:

@@ -46,22 +46,21 @@ def require_committed(figures: Figures) -> None:
 def elsewhere(figures: Figures, where: Path, name: str) -> tuple[str, ...]:
     """The other recorded collections of a folder that hold some of these figures."""
     found: tuple[Run | Profile, ...] = (*figures.runs, *figures.profiles)
-    held = {one.recorded for one in found} - {"", name}
-    return tuple(sorted(other for other in held if (where / f"{other}.json").is_file()))
+    paths = {Path(one.recorded) for one in found if one.recorded}
+    held = {path.stem for path in paths if path.parent == where.resolve()}
+    return tuple(sorted(held - {name}))
 
 
 def text(figures: Figures, beside: Collection[str] = ()) -> str:
     """Only what the report shows, a row a line; what other collections hold is only named."""
-    data = {
-        "runs": [
-            run_json(figures, index)
-            for index, run in enumerate(figures.runs)
-            if run.recorded not in beside
-        ],
-        "profiles": [
-            profile_json(each) for each in figures.profiles if each.recorded not in beside
-        ],
-    }
+
+    def own(one: Run | Profile) -> bool:
+        return Path(one.recorded).stem not in beside
+
+    runs = [run_json(figures, index) for index, run in enumerate(figures.runs) if own(run)]
+    data: dict[str, Any] = {
+        "runs": runs, "profiles": [profile_json(each) for each in figures.profiles if own(each)]
+    }  # fmt: skip
     return results.json_text(data | ({BESIDE: list(beside)} if beside else {})) + "\n"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from swathe.base.table import Table, make
+from swathe.kernel import source
 from swathe.measure import benches, columns, commands, compare
 from swathe.measure.columns import KERNELS, LTS, OTHERS
 from swathe.measure.compare import Line
@@ -166,7 +167,10 @@ def part_content(material: Material, part: Part) -> Iterator[Block]:
 def option(material: Material) -> str:
     """What a command needs to measure what is missing, where only another kernel was measured."""
     (first, *more) = compare.kernels_in(material.lines)
-    return "" if more or first is LTS else f" --kernel {first.series}"
+    if more or first is LTS:
+        return ""
+    tree = " --source TREE" if first.series == source.FROM_TARBALL else ""
+    return f" --kernel {first.series}{tree}"
 
 
 def again(figures: Figures, bench: str) -> tuple[str, ...]:
