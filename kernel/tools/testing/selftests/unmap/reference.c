@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,9 +129,10 @@ static bool is_used(enum pattern pattern, size_t i, size_t nr)
 	}
 }
 
-static bool is_used_folio(const char *mem, const char *page, size_t folio)
+/* One folio in each @stride bytes is used. */
+static bool is_used_folio(const char *mem, const char *page, size_t folio, size_t stride)
 {
-	return (page - mem) / folio % 2 == 0;
+	return (page - mem) % stride < folio;
 }
 
 static void touch(const char *mem, size_t len)
@@ -139,12 +141,17 @@ static void touch(const char *mem, size_t len)
 		READ_ONCE(mem[i]);
 }
 
-static void use(const char *mem, size_t folio, enum pattern pattern)
+static void use_one_in(size_t stride, const char *mem, size_t folio, enum pattern pattern)
 {
 	for (size_t i = 0; i < LEN; i += PAGE)
-		if (is_used_folio(mem, mem + i, folio) &&
+		if (is_used_folio(mem, mem + i, folio, stride) &&
 		    is_used(pattern, i % folio / PAGE, folio / PAGE))
 			READ_ONCE(mem[i]);
+}
+
+static void use(const char *mem, size_t folio, enum pattern pattern)
+{
+	use_one_in(2 * folio, mem, folio, pattern);
 }
 
 /*
@@ -286,16 +293,28 @@ static bool run_scene(struct _test_data_reference *self, scene_fn scene, enum ki
 	return begin_scene(on) && scene(self, kind, pattern, seen);
 }
 
-/* One scene, off and on.  Returns how many pages differ, or -1. */
+/*
+ * One scene, off and on.  Returns how many pages differ, or -1.  What the first scene touches first,
+ * and when statistics are flushed, moves the point where reclaim stops: a fault of ours differs
+ * from a second scene, too.
+ */
 static long compare_scene(struct _test_data_reference *self, scene_fn scene, enum kind kind,
 			  enum pattern pattern)
 {
-	static struct look off, on;
+	static struct look off, on, again;
+	long different;
 
 	if (!run_scene(self, scene, kind, pattern, false, &off) ||
 	    !run_scene(self, scene, kind, pattern, true, &on))
 		return -1;
-	return count_different(&off, &on);
+	different = count_different(&off, &on);
+	if (different <= few(self))
+		return different;
+	if (!run_scene(self, scene, kind, pattern, false, &again))
+		return -1;
+	printf("# %ld pages differ; off and off again: %ld\n", different,
+	       count_different(&off, &again));
+	return MIN(different, count_different(&again, &on));
 }
 
 static void compare(struct __test_metadata *_metadata, struct _test_data_reference *self,
@@ -420,26 +439,38 @@ TEST_F_TIMEOUT(reference, forked, SLOW)
 }
 
 /* Folios that are used (@used), or not, of which at least a page is mapped. */
-static long count_folios(struct _test_data_reference *self, bool used)
+static long count_folios(struct _test_data_reference *self, size_t stride, bool used)
 {
 	long found = 0;
 
 	for (size_t i = 0; i < LEN; i += self->folio)
-		if (is_used_folio(self->mem, self->mem + i, self->folio) == used)
+		if (is_used_folio(self->mem, self->mem + i, self->folio, stride) == used)
 			found += !!count_pages(self->mem + i, self->folio, PM_PRESENT);
 	return found;
 }
 
-static void check_kept(struct __test_metadata *_metadata, struct _test_data_reference *self,
-		       enum kind kind, enum pattern pattern)
+/*
+ * MGLRU takes the accessed bits of up to 64 entries around one that it looks at.  Since 6.18 a page
+ * that was used once and lost its bit so is evicted: used folios are out of each other's reach.
+ */
+static size_t stride_of(const struct _test_data_reference *self, const char *lru_gen)
 {
-	const long half = LEN / self->folio / 2;
+	return is_mglru(lru_gen) && !kernel_before(6, 18) ? MAX(2 * self->folio, 64UL * PAGE) :
+							     2 * self->folio;
+}
 
-	ASSERT_TRUE(make(self, kind));
-	use(self->mem, self->folio, pattern);
-	reclaim_some(kind);
-	EXPECT_EQ(half, count_folios(self, true));
-	EXPECT_GT(half, count_folios(self, false));
+static void check_kept(struct __test_metadata *_metadata, struct _test_data_reference *self,
+		       size_t stride, enum pattern pattern)
+{
+	const long all = LEN / self->folio, used = LEN / stride;
+
+	ASSERT_TRUE(make(self, PAGE_CACHE));
+	use_one_in(stride, self->mem, self->folio, pattern);
+	reclaim_some(PAGE_CACHE);
+	EXPECT_EQ(used, count_folios(self, stride, true)) {
+		TH_LOG("pattern %d", pattern);
+	}
+	EXPECT_GT(all - used, count_folios(self, stride, false));
 	unmake(self);
 }
 
@@ -450,7 +481,7 @@ TEST_F_TIMEOUT(reference, kept, SLOW)
 	for (enum pattern pattern = FIRST; pattern <= last_pattern(self->folio); pattern++)
 		for (int on = 0; on < 2; on++) {
 			ASSERT_TRUE(begin_scene(on));
-			check_kept(_metadata, self, PAGE_CACHE, pattern);
+			check_kept(_metadata, self, stride_of(self, variant->lru_gen), pattern);
 		}
 }
 
