@@ -229,7 +229,7 @@ static void reclaim_some(enum kind kind)
 	if (kind == PAGE_CACHE)
 		reclaim_file(LEN / 4);
 	else
-		reclaim_all(LEN / 4);
+		reclaim_anon(LEN / 4);
 }
 
 static void look(struct look *look, const char *mem, size_t folio, int step)

@@ -63,6 +63,11 @@ void reclaim_all(size_t bytes)
 	reclaim(bytes, "");
 }
 
+void reclaim_anon(size_t bytes)
+{
+	reclaim(bytes, kernel_before(6, 18) ? "" : " swappiness=max");
+}
+
 long long cgroup_stat(const char *name)
 {
 	char path[128];

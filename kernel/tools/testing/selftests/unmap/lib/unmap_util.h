@@ -200,6 +200,8 @@ void cgroup_leave(void);
 /* Reclaim from the file LRU lists, which lazyfree memory is on, too; swap nothing. */
 void reclaim_file(size_t bytes);
 void reclaim_all(size_t bytes);
+/* The same, or (since 6.18) from the anonymous LRU lists only: how much of each is chance there. */
+void reclaim_anon(size_t bytes);
 long long cgroup_stat(const char *name);
 /* Read the number after @key at the start of a line of the group's @file; write the file. */
 long long cgroup_read(const char *file, const char *key);
