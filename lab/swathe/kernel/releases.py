@@ -21,7 +21,7 @@ from swathe.kernel.version import Version
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
 # Debian's archives have had these; newer ones are found there.
-KNOWN = tuple(Version(6, 12, patch) for patch in (94, 95, 107, 111, 113, 115, 116, 117))
+KNOWN = tuple(Version(6, 12, patch) for patch in (94, 95, 107, 111, 113, 115, 116, 117, 118))
 SUITES = ("trixie", "trixie-security", "bookworm-backports", "bookworm-security")
 PARTIAL = "release-"
 ORIGIN = ".swathe-package"
