@@ -708,6 +708,8 @@ def test_figures_of_different_kernels_are_warned_of() -> None:
          "--boot 'a b'"),
         ("swathe bench --source /home/me/linux", "./swathe bench zap --source /home/me/linux",
          "--source linux"),
+        ("swathe bench --kernel 6.18 --source /x/y",
+         "./swathe bench zap --kernel 6.18 --source /x/y", ""),
         ("swathe bench --kernel 7.3", "./swathe bench zap --kernel 7.3", ""),
         ("", "./swathe bench zap", ""),
     ],

@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from swathe.kernel.source import FROM_TARBALL
+
 # Options with a value, and the value that is as good as none.
 USUAL = {
     "--arch": "x86_64",
@@ -42,7 +44,10 @@ def options(command: str) -> Iterator[Option]:
 
 def setup(command: str) -> str:
     """What makes the figures others than the usual ones; nothing if they are those."""
-    found = sorted(option for option in options(command) if option[0] in CHANGING)
+    given = set(options(command))
+    # Debian has no source of this one, so that its tree is always named.
+    usual = ("--source",) if ("--kernel", FROM_TARBALL) in given else ()
+    found = sorted(one for one in given if one[0] in CHANGING and one[0] not in usual)
     return shlex.join(
         Path(word).name if option[0] in PATHS and word != option[0] else word
         for option in found
