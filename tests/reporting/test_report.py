@@ -44,6 +44,7 @@ from swathe.reporting.blocks import Bars, Beside, Lines, Missing, Pair, Plots, T
 
 RECORDED = (DATA / "report-bench.json", DATA / "report-profile.json")
 GOAL = Goal("zap", "4K", "instructions", 64e6, 70e6, 53e6)
+ON_OFF = ("stock", "swathe")
 HOSTILE = '<script src="http://x.invalid/a.js">&`|*_'
 
 
@@ -1045,6 +1046,15 @@ def test_a_record_is_the_same_figures_again(
     (tmp_path / "again.json").write_text(recording.text(first))
     assert (tmp_path / "again.json").read_text() == text
     assert "<picture" not in (tmp_path / "some-run.md").read_text()
+
+
+def test_a_kernel_beside_which_nothing_was_measured_has_a_page(tmp_path: Path) -> None:
+    """Also where the newest kernel's figure of a row is known."""
+    rows = [Row("zap", "4K", "instructions", name, 6, "instructions", 0, 3) for name in ON_OFF]
+    command = "swathe bench zap --kernel 6.18 --source TREE"
+    one = Run("a", {"kernel": "6.18.35", "command": command}, tuple(rows))
+    path = write.record(figures.merge([one]), tmp_path, "6.18.35")
+    assert "Of 1 goals measured on 6.18, 0 are met and 1 are missed." in path.read_text()
 
 
 def test_a_record_of_two_kernels_is_the_same_figures_again(

@@ -67,7 +67,8 @@ def configs_of(found: Sequence[Line]) -> list[str]:
     """The newest kernel has its column, too, where only its earlier figures are known."""
     untouched = {kernel.pristine for kernel in KERNELS}
     configs = [name for name in compare.configs_in(found) if name not in untouched]
-    if NEWEST not in configs and any(line.recorded_newest() is not None for line in found):
+    recorded = any(line.recorded_newest() is not None for line in found)
+    if recorded and SWATHE in configs and NEWEST not in configs:
         configs.insert(configs.index(SWATHE) + 1, NEWEST)
     return configs
 
