@@ -295,9 +295,9 @@ static bool run_scene(struct _test_data_reference *self, scene_fn scene, enum ki
 }
 
 /*
- * One scene, off and on.  Returns how many pages differ, or -1.  What the first scene touches first,
- * and when statistics are flushed, moves the point where reclaim stops: a fault of ours differs
- * from a second scene, too.
+ * One scene, off and on.  Returns how many pages differ, or -1.  What a scene touches first, and
+ * when statistics are flushed, moves the point where reclaim stops: a fault of ours differs from
+ * a second scene, too.
  */
 static long compare_scene(struct _test_data_reference *self, scene_fn scene, enum kind kind,
 			  enum pattern pattern)
