@@ -43,25 +43,27 @@ def require_committed(figures: Figures) -> None:
             )
 
 
-def elsewhere(figures: Figures, where: Path, name: str) -> tuple[str, ...]:
+def elsewhere(figures: Figures, where: Path, name: str) -> tuple[Path, ...]:
     """The other recorded collections of a folder that hold some of these figures."""
     found: tuple[Run | Profile, ...] = (*figures.runs, *figures.profiles)
     paths = {Path(one.recorded) for one in found if one.recorded}
-    held = {path.stem for path in paths if path.parent == where.resolve()}
-    return tuple(sorted(held - {name}))
+    return tuple(
+        sorted(path for path in paths if path.parent == where.resolve() and path.stem != name)
+    )
 
 
-def text(figures: Figures, beside: Collection[str] = ()) -> str:
+def text(figures: Figures, beside: Collection[Path] = ()) -> str:
     """Only what the report shows, a row a line; what other collections hold is only named."""
 
     def own(one: Run | Profile) -> bool:
-        return Path(one.recorded).stem not in beside
+        return Path(one.recorded) not in beside
 
     runs = [run_json(figures, index) for index, run in enumerate(figures.runs) if own(run)]
     data: dict[str, Any] = {
         "runs": runs, "profiles": [profile_json(each) for each in figures.profiles if own(each)]
     }  # fmt: skip
-    return results.json_text(data | ({BESIDE: list(beside)} if beside else {})) + "\n"
+    named = {BESIDE: [path.stem for path in beside]} if beside else {}
+    return results.json_text(data | named) + "\n"
 
 
 def run_json(figures: Figures, index: int) -> dict[str, Any]:

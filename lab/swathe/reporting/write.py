@@ -36,9 +36,8 @@ def record(figures: Figures, where: Path, name: str) -> Path:
     recording.require_committed(figures)
     figures = recording.anonymous(figures)
     beside = recording.elsewhere(figures, where, name)
-    document = build(
-        figures, f"Raw figures: {', '.join(f'`{one}.json`' for one in (name, *beside))}."
-    )
+    names = (name, *(path.stem for path in beside))
+    document = build(figures, f"Raw figures: {', '.join(f'`{one}.json`' for one in names)}.")
     write_atomically(where / f"{name}.json", recording.text(figures, beside).encode())
     write_atomically(where / f"{name}.md", markdown.render(document).encode())
     return where / f"{name}.md"
