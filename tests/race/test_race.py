@@ -44,6 +44,13 @@ def test_places() -> None:
     assert places.find("0x1234", KERNEL, PROGRAM) == Place(0x1234)
 
 
+def test_the_first_of_several_that_is_there() -> None:
+    assert places.find("gone:return|first", KERNEL, PROGRAM) == Place(0x1000)
+    assert places.find("first|gone", KERNEL, PROGRAM) == Place(0x1000)
+    with pytest.raises(CheckFailed, match="no function gone"):
+        places.find("lost|gone", KERNEL, PROGRAM)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

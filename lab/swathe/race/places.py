@@ -7,6 +7,7 @@ SYMBOL:return       an instruction by which it returns; a function that ends in 
                     one returns there
 0xADDRESS           an instruction
 program:PLACE       the same in the scene's program
+PLACE|PLACE         the first of them whose function there is: kernels name it differently
 @GATE               (until) another processor stands at this gate
 """
 
@@ -42,6 +43,9 @@ class Symbols:
     @cached_property
     def addresses(self) -> list[int]:
         return sorted({address for address, _ in self.found})
+
+    def has(self, name: str) -> bool:
+        return name in self.by_name
 
     def start(self, name: str) -> int:
         """Return a function's address, if there is exactly one of that name."""
@@ -90,7 +94,16 @@ class Place:
 
 
 def find(text: str, kernel: Symbols, program: Symbols) -> Place:
-    """Return the place of this name."""
+    """Return the place of this name, or of the first of several that there is."""
+    *others, last = text.split("|")
+    for other in others:
+        match = PLACE.fullmatch(other)
+        if match and kernel.has(match["name"]):
+            return find_one(other, kernel, program)
+    return find_one(last, kernel, program)
+
+
+def find_one(text: str, kernel: Symbols, program: Symbols) -> Place:
     inside = text.startswith(PROGRAM)
     name, symbols = text.removeprefix(PROGRAM), program if inside else kernel
     if re.fullmatch("0x[0-9a-fA-F]+", name):
