@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The ledger of proofs: what makes one stale, what runs next, what is recorded."""
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,3 +149,16 @@ def test_parts_must_be_known() -> None:
 def test_passes_tells_the_status() -> None:
     assert process.passes(["true"], timeout=10)
     assert not process.passes(["false"], timeout=10)
+
+
+def test_rows_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "rows", lambda: [FRESH, OLD])
+    parser = argparse.ArgumentParser()
+    proof.set_argparser(parser)
+
+    def parts(*words: str) -> list[str]:
+        return [one.claim.part for one in proof.asked(parser.parse_args(words))]
+
+    assert parts() == parts("--kernel", "6.12") == ["a", "b"]
+    assert parts("--part", "b") == ["b"]
+    assert parts("--kernel", "7.3") == parts("--arch", "arm64") == []

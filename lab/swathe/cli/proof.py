@@ -7,6 +7,7 @@ lab makes nothing stale.
 
     ./swathe proof               the table
     ./swathe proof --hours 8     run what is stale, the oldest first, for about eight hours
+    ./swathe proof --part mutants --kernel 6.12 --arch x86_64 --hours 1
 
 Each part that passes is recorded at once (docs/results/proofs.json), so that the command can be
 interrupted, and goes on from there. A part that has begun is run to its end.
@@ -22,6 +23,8 @@ from swathe.base.table import Column
 from swathe.check import proofs
 from swathe.check.proofs import Proof, Standing
 from swathe.cli import arguments
+from swathe.kernel.arch import ARCHES
+from swathe.kernel.source import KERNELS
 
 HOUR = 3600
 # No part takes longer on a machine that can be used.
@@ -37,6 +40,8 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--part", action="append", default=[], metavar="PART", help="only this part; repeatable"
     )
+    parser.add_argument("--kernel", choices=KERNELS, help="only of this series")
+    parser.add_argument("--arch", choices=ARCHES, help="only of this architecture")
 
 
 def show(rows: list[Standing]) -> None:
@@ -78,10 +83,18 @@ def run(rows: list[Standing], hours: int) -> int:
     return 1 if failed else 0
 
 
+def asked(args: argparse.Namespace) -> list[Standing]:
+    """Return the rows that were asked for, as they stand now."""
+    return [
+        row for row in proofs.rows()
+        if (not args.part or row.claim.part in args.part)
+        and (not args.kernel or row.kernel == args.kernel)
+        and (not args.arch or row.arch == args.arch)
+    ]  # fmt: skip
+
+
 def main(args: argparse.Namespace) -> int:
-    wanted = args.part or [claim.part for claim in proofs.claims()]
     arguments.require_known(args.part, [claim.part for claim in proofs.claims()], "part")
-    status = run([row for row in proofs.rows() if row.claim.part in wanted], args.hours) \
-        if args.hours else 0  # fmt: skip
-    show([row for row in proofs.rows() if row.claim.part in wanted])
+    status = run(asked(args), args.hours) if args.hours else 0
+    show(asked(args))
     return status
