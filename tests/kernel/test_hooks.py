@@ -134,6 +134,12 @@ def test_shape_counts_and_places() -> None:
     assert got.outside(("one",))
 
 
+def test_what_moves_repeats_nothing() -> None:
+    moved = BEFORE.replace("out:\n\treturn 2;\n", "\treturn 2;\nout:\n")
+    got = changes.compare(BEFORE, moved)
+    assert (got.added, got.removed, got.repeats(BEFORE)) == (1, 1, False)
+
+
 def test_what_only_removes_repeats_nothing() -> None:
     got = changes.compare(BEFORE, BEFORE.replace("\treturn 2;\n", ""))
     assert (got.places, got.repeats(BEFORE)) == (1, False)

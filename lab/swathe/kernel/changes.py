@@ -31,9 +31,10 @@ class Shape:
     places: int
 
     def repeats(self, before: str) -> bool:
-        """Whether every added line is already in the same function of before."""
+        """Whether every added line is already in the same function of before, and stays there."""
         lines = before.splitlines()
         there = {(line.strip(), name) for line, name in zip(lines, owners(lines), strict=True)}
+        there -= {(gone.text.strip(), gone.function) for gone in self.changes if not gone.added}
         new = [change for change in self.changes if change.added]
         return bool(new) and all((change.text.strip(), change.function) in there for change in new)
 
