@@ -3,9 +3,9 @@
  * The first processor evicts memory that was written to; the second one stores through an old TLB
  * entry, when nothing maps the page any more.  What it stored must be there in the end.
  *
- *	evict ROUNDS [shmem|large]
+ *	evict ROUNDS [shmem|KIB]
  *
- * large: private, in folios of 64 KiB.
+ * KIB: private, in folios of that size.
  *
  * Anonymous memory, which goes to swap: private, or with "shmem" shared.
  */
@@ -18,7 +18,6 @@
 #include "lib/scene.h"
 
 #define LEN	(16 * PAGE)
-#define THP	"/sys/kernel/mm/transparent_hugepage/"
 #define PLACES	64	/* where memory is, one after another */
 #define AT	(5 * PAGE)
 #define FIRST	41
@@ -30,15 +29,13 @@ static unsigned long rounds;
 
 static bool make(const char *what)
 {
-	bool shmem = what && !strcmp(what, "shmem"), large = what && !shmem;
+	bool shmem = what && !strcmp(what, "shmem");
 
 	fd = shmem ? memfd_create("evict", MFD_CLOEXEC) : -1;
 	NEED(!shmem || (fd >= 0 && !ftruncate(fd, PLACES * PMD)));
 	all = scene_map(PLACES * PMD, fd);
 	NEED(all != MAP_FAILED);
-	NEED(large || !madvise(all, PLACES * PMD, MADV_NOHUGEPAGE));
-	NEED(!large || scene_write(THP "hugepages-64kB/enabled", "always"));
-	return true;
+	return scene_folios(all, PLACES * PMD, shmem ? NULL : what);
 }
 
 /* Of new pages, at a new place: a kernel that does not flush leaves old TLB entries here, too. */
@@ -70,10 +67,13 @@ static void store(void)
 /* Also once it was written, and read again. */
 static bool is_there(void)
 {
+	int found;
+
 	NEED(!madvise(mem, LEN, MADV_PAGEOUT));
-	if (mem[AT] != LAST)
-		scene_says("the store of %d was lost: %d", LAST, mem[AT]);
-	return mem[AT] == LAST;
+	found = scene_peek(mem + AT);
+	if (found != LAST)
+		scene_says("the store of %d was lost: %d", LAST, found);
+	return found == LAST;
 }
 
 int main(int argc, char **argv)

@@ -8,7 +8,6 @@
  * KIB: the size of folios.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -23,18 +22,9 @@ static char *mem;
 
 static bool make(const char *kib)
 {
-	char path[96];
-
 	mem = scene_map(LEN, -1);
 	NEED(mem != MAP_FAILED);
-	if (!kib) {
-		NEED(!madvise(mem, LEN, MADV_NOHUGEPAGE));
-		return true;
-	}
-	snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%skB/enabled",
-		 kib);
-	NEED(scene_write(path, "always"));
-	return true;
+	return scene_folios(mem, LEN, kib);
 }
 
 static bool ready(void)

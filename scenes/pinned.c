@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/types.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -45,21 +44,15 @@ static bool pinned;
 
 static bool make(const char *kib)
 {
-	char path[96];
-
 	mem = scene_map(LEN, -1);
 	shown = scene_map(PAGE, -1);
 	NEED(mem != MAP_FAILED && shown != MAP_FAILED);
 	gup = open("/sys/kernel/debug/gup_test", O_RDWR);
 	pagemap = open("/proc/self/pagemap", O_RDONLY);
 	NEED(gup >= 0 && pagemap >= 0);
-	if (!kib)
-		return !madvise(mem, LEN, MADV_NOHUGEPAGE);
-	evicted = LEN;
-	snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%skB/enabled",
-		 kib);
-	NEED(scene_write(path, "always"));
-	return true;
+	if (kib)
+		evicted = LEN;
+	return scene_folios(mem, LEN, kib);
 }
 
 static char *first_evicted(void)

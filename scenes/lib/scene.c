@@ -137,3 +137,30 @@ bool scene_write(const char *path, const char *text)
 		close(fd);
 	return done;
 }
+
+int scene_peek(const char *addr)
+{
+	int fd = open("/proc/self/mem", O_RDONLY);
+	unsigned char byte;
+	bool done = fd >= 0 && pread(fd, &byte, 1, (uintptr_t)addr) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return done ? byte : -1;
+}
+
+#define THP	"/sys/kernel/mm/transparent_hugepage/"
+
+bool scene_folios(char *mem, size_t len, const char *kib)
+{
+	char path[96];
+
+	if (!kib) {
+		NEED(!madvise(mem, len, MADV_NOHUGEPAGE));
+		return true;
+	}
+	NEED(scene_write(THP "hugepages-2048kB/enabled", "never"));
+	snprintf(path, sizeof(path), THP "hugepages-%skB/enabled", kib);
+	NEED(scene_write(path, "always"));
+	return true;
+}

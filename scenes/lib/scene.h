@@ -56,4 +56,13 @@ void scene_says(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *scene_map(size_t len, int fd);
 bool scene_write(const char *path, const char *text);
 
+/*
+ * The byte that the page table leads to: this processor may have an old TLB entry.  -1 if it cannot
+ * be read.
+ */
+int scene_peek(const char *addr);
+
+/* Have new anonymous memory in a range in folios of @kib KiB; null: in single pages. */
+bool scene_folios(char *mem, size_t len, const char *kib);
+
 #endif /* SWATHE_SCENE_H */
