@@ -181,7 +181,7 @@ def do(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
 
 def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
     """Run one guest; its kernel's error messages go to the outcome, also if it is lost."""
-    machine = vm.checking(kit.built, step.cpus, kit.request.each + GRACE, words(kit.request))
+    machine = vm.checking(kit.built, step.cpus, kit.request.each + GRACE, words(kit.request, step))
     heard = session.run(machine, job(kit, step), "stress")
     found = selftests.complaints(heard.console, apart=kit.request.races)
     outcome.reports += [test.detail for test in found]
@@ -192,9 +192,11 @@ def boot(kit: StressKit, step: Step, outcome: StepOutcome) -> Transcript:
     return heard
 
 
-def words(request: StressRequest) -> str:
-    """Return the parameters that the guests' kernels are booted with."""
-    return " ".join(filter(None, (kcsan.BOOT if request.races else "", request.boot)))
+def words(request: StressRequest, step: Step) -> str:
+    """Return the parameters that the guest's kernel is booted with: memx moves memory, too."""
+    races = kcsan.BOOT if request.races else ""
+    nodes = vm.TWO_NODES if step.kind == "memx" and step.seed % 2 else ""
+    return " ".join(filter(None, (races, nodes, request.boot)))
 
 
 def read_races(kit: StressKit, heard: Transcript, outcome: StepOutcome) -> None:
@@ -237,7 +239,7 @@ def judge_tests(heard: Transcript, outcome: StepOutcome) -> None:
 
 
 def cut_power(kit: StressKit, step: Step, outcome: StepOutcome) -> None:
-    machine = vm.checking(kit.built, step.cpus, powercuts.TIMEOUT, words(kit.request))
+    machine = vm.checking(kit.built, step.cpus, powercuts.TIMEOUT, words(kit.request, step))
     cut = powercuts.plan(step.seed, 1)[0]
     test = powercuts.cut_once(machine, powercuts.compile_guest(kit.built), cut)
     outcome.operations = outcome.injected = 1

@@ -44,6 +44,8 @@ BARE_VERDICT = re.compile(r"^swathe\.verdict (.*\n)", re.MULTILINE)
 # both happen now and then.
 FOUR_LEVELS = "no5lvl"
 STEADY = f"{FOUR_LEVELS} no_timer_check"
+# Halves the memory, and calls each half a node, so that memory can move between them.
+TWO_NODES = "numa=fake=2"
 # Debug kernels run all KUnit suites when they boot, unless told not to.
 NO_SUITES = "kunit.enable=0"
 

@@ -37,7 +37,6 @@ from swathe.kselftests.listing import PART, Catalogue, Entry
 from swathe.kselftests.stock import StockRecord
 
 MEMORY = "4G"
-NODES = "numa=fake=2"
 BOOT_TIME = 300
 SWITCH = "/sys/kernel/mm/unmap"
 # The guests' names, and the kernel parameter of each.
@@ -189,7 +188,7 @@ def boot(
             ui.note(f"  {name}: {request.entries[int(words[1])].name}")
 
     limit = BOOT_TIME + sum(entry.limit + 30 for entry in request.entries)
-    words = f"unmap={SWITCHES[name]} {NODES} {request.boot}".strip()
+    words = f"unmap={SWITCHES[name]} {vm.TWO_NODES} {request.boot}".strip()
     machine = replace(
         vm.checking(built, request.processors, limit, words, clock=request.clock),
         memory=MEMORY, cpu=processor(built.target),
