@@ -8,7 +8,7 @@
  * The boot parameter unmap.mutants= and /sys/module/unmap/parameters/mutants take the names
  * of the mutants to switch on, separated by commas; an empty line switches all of them off.
  */
-#include <linux/bits.h>
+#include <linux/bitmap.h>
 #include <linux/moduleparam.h>
 #include <linux/panic.h>
 #include <linux/string.h>
@@ -18,11 +18,11 @@
 
 static const char * const names[NR_UNMAP_MUTANTS] = { UNMAP_MUTANT_NAMES };
 
-static unsigned long chosen;
+static DECLARE_BITMAP(chosen, NR_UNMAP_MUTANTS);
 
 bool unmap_is_mutant(enum unmap_mutant mutant)
 {
-	return unlikely(READ_ONCE(chosen) & BIT(mutant));
+	return unlikely(test_bit(mutant, chosen));
 }
 
 static int find(const char *name, size_t len)
@@ -43,31 +43,32 @@ static int parse(const char *text, unsigned long *mutants)
 	size_t len;
 	int mutant;
 
-	for (*mutants = 0; *text; text += len + strspn(text + len, separators)) {
+	bitmap_zero(mutants, NR_UNMAP_MUTANTS);
+	for (; *text; text += len + strspn(text + len, separators)) {
 		len = strcspn(text, separators);
 		if (!len)
 			continue;
 		mutant = find(text, len);
 		if (mutant < 0)
 			return mutant;
-		*mutants |= BIT(mutant);
+		__set_bit(mutant, mutants);
 	}
 	return 0;
 }
 
 static int mutants_set(const char *text, const struct kernel_param *kp)
 {
-	unsigned long mutants;
-	int err = parse(text ?: "", &mutants);
+	DECLARE_BITMAP(mutants, NR_UNMAP_MUTANTS);
+	int err = parse(text ?: "", mutants);
 
 	/* Panic: a test that ran without the mutant it asked for would prove nothing. */
 	if (err && system_state < SYSTEM_RUNNING)
 		panic("unmap.mutants: unknown name\n");
 	if (err)
 		return err;
-	if (mutants)
+	if (!bitmap_empty(mutants, NR_UNMAP_MUTANTS))
 		add_taint(TAINT_TEST, LOCKDEP_STILL_OK);
-	WRITE_ONCE(chosen, mutants);
+	bitmap_copy(chosen, mutants, NR_UNMAP_MUTANTS);
 	return 0;
 }
 
