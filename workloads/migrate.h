@@ -3,6 +3,8 @@
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
+#include <sys/types.h>
+
 #include "lib/workload.h"
 
 /* The memory to move, and for each target node the arguments of move_pages(). */
@@ -11,17 +13,28 @@ struct cargo {
 	size_t len;
 	unsigned long folios;	/* as loaded */
 	void **heads;		/* the first page of each folio */
+	pid_t sharers[8];	/* 0: none */
 	struct leg {
 		int *nodes;
 		int *status;
 	} to[2];
 };
 
-/*
- * Allocate anonymous folios of @kib KiB on @node, mapped by PTEs; or, if @kib is 0, map a
- * file in large folios.
+/**
+ * struct freight - what kind of memory to move
+ * @kib: anonymous folios of so many KiB, mapped by PTEs; 0: a file, in large folios
+ * @shuffled: name the folios in an order that looks random
+ * @straddled: map the memory half a folio off, so that two page tables map some folios
+ * @sharers: so many child processes map it, too
  */
-struct cargo load(size_t len, unsigned long kib, int node);
+struct freight {
+	unsigned long kib;
+	bool shuffled, straddled;
+	int sharers;
+};
+
+/* Have the memory on @node. */
+struct cargo load(size_t len, const struct freight *freight, int node);
 /* Fail unless the cargo is on @node and reads as written.  Returns its number of folios. */
 unsigned long inspect(const struct cargo *cargo, int node);
 void unload(struct cargo *cargo);

@@ -38,7 +38,7 @@ void allocate_on(int node)
 
 long move_pages(unsigned long nr, void **pages, const int *nodes, int *status)
 {
-	return syscall(SYS_move_pages, 0, nr, pages, nodes, status, MPOL_MF_MOVE);
+	return syscall(SYS_move_pages, 0, nr, pages, nodes, status, MPOL_MF_MOVE_ALL);
 }
 
 static void check_batch(char *mem, unsigned long nr, int node)

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 
 from swathe.base.errors import UsageError
+from swathe.guest import vm
 
 ALWAYS_EXCLUDED = "idle time, wall time"
 
@@ -46,6 +47,9 @@ class Bench:
         return [cases[part::parts] for part in range(parts)]
 
 
+MOVED = (
+    "4K", "4K-shuffled", "64K", "64K-shared", "64K-straddled", "1024K", "2048K", "file",
+)  # fmt: skip
 # What a run without names measures of dirtyflush: each way in which its cases can differ, once.
 WRITTEN = (
     "4x4K", "4x64K", "4x4K-shmem", "4x4K-reclaim", "4x4K-reclaim-four", "4x4K-reclaim-shuffled",
@@ -201,12 +205,12 @@ BENCHES = (
     Bench(
         "migrate",
         "move_pages() of 128 MiB to another memory node and back, by folio size",
-        ("64K", "1024K", "2048K", "file"),
+        MOVED,
         "allocating and filling the pages; copying them is included",
         clears=True,
         sized=True,
         seconds=5,
-        boot="numa=fake=2",
+        boot=vm.TWO_NODES,
     ),
     Bench(
         "allocators",
