@@ -3,12 +3,12 @@
 typedef pte_t;
 identifier swp_pte;
 @@
-swap_add_marks(pte_t swp_pte, ...)
+unmap_leave_marks(pte_t swp_pte, ...)
 {
   ...
-  if (exclusive)
-	swp_pte = pte_swp_mkexclusive(swp_pte);
 + if (unmap_mutated(SWAP_MARKS))
 +	return swp_pte;
+  if (present ? pte_soft_dirty(...) : pte_swp_soft_dirty(...))
+	swp_pte = pte_swp_mksoft_dirty(swp_pte);
   ...
 }

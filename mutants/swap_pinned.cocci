@@ -3,7 +3,7 @@
 @@
 identifier op;
 @@
-swap_give_up_exclusive(struct unmap_op *op)
+unmap_give_up_exclusive(struct unmap_op *op)
 {
   ...
 - if (folio_try_share_anon_rmap_pte(op->folio, page))

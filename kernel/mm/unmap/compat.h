@@ -12,8 +12,10 @@
 #include <linux/mm_inline.h>
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
+#include <linux/swap.h>
 #include <linux/swapops.h>
 #include <linux/unmap_compat.h>
+#include <linux/userfaultfd_k.h>
 
 #include "../internal.h"
 #include "arch.h"
@@ -36,6 +38,11 @@ typedef swp_entry_t softleaf_t;
 #define softleaf_is_poison_marker	is_poisoned_swp_entry
 #define softleaf_to_page		pfn_swap_entry_to_page
 #define softleaf_to_folio		pfn_swap_entry_folio
+
+#define softleaf_is_migration_write	is_writable_migration_entry
+#define softleaf_is_migration_read	is_readable_migration_entry
+#define softleaf_is_migration_young	is_migration_entry_young
+#define softleaf_is_migration_dirty	is_migration_entry_dirty
 
 static inline bool softleaf_is_swap(softleaf_t entry)
 {
@@ -122,15 +129,18 @@ static inline bool compat_anon_exclusive(const struct page *page)
 	return test_bit(PG_anon_exclusive, compat_page_flags(page));
 }
 
-/* The caller holds the PMD lock in the first function.  Newer kernels need no folio. */
+/*
+ * The caller holds the PMD lock in the first function; with @freeze, the table gets migration
+ * entries, unless the folio may be pinned.  Newer kernels need no folio.
+ */
 static inline void compat_split_huge_pmd_locked(struct vm_area_struct *vma,
 						unsigned long addr, pmd_t *pmd,
-						struct folio *folio)
+						struct folio *folio, bool freeze)
 {
 #ifdef CONFIG_UNMAP_STOCK_SPLIT_FOLIO
-	split_huge_pmd_locked(vma, addr, pmd, false, folio);
+	split_huge_pmd_locked(vma, addr, pmd, freeze, folio);
 #else
-	split_huge_pmd_locked(vma, addr, pmd, false);
+	split_huge_pmd_locked(vma, addr, pmd, freeze);
 #endif
 }
 
@@ -141,6 +151,33 @@ static inline void compat_split_huge_pmd(struct vm_area_struct *vma, pmd_t *pmd,
 	__split_huge_pmd(vma, pmd, addr, false, NULL);
 #else
 	__split_huge_pmd(vma, pmd, addr, false);
+#endif
+}
+
+/* Whether PMDs hold migration entries. */
+#define COMPAT_MIGRATES_PMDS	(IS_ENABLED(CONFIG_ARCH_ENABLE_THP_MIGRATION) ||	\
+				 IS_ENABLED(CONFIG_ARCH_HAS_PMD_SOFTLEAVES))
+
+/* The PMD lock (pvmw->ptl) is held. */
+static inline void compat_remove_migration_pmd(struct page_vma_mapped_walk *pvmw,
+					       struct folio *folio)
+{
+	if (!COMPAT_MIGRATES_PMDS)
+		return;
+#ifdef CONFIG_UNMAP_STOCK_BACK_FOLIO
+	remove_migration_pmd(pvmw, folio);
+#else
+	remove_migration_pmd(pvmw, folio_page(folio, 0));
+#endif
+}
+
+/* Take access away again from a page that userfaultfd protects from being read (7.3). */
+static inline pte_t compat_restore_rwp(struct vm_area_struct *vma, pte_t pte)
+{
+#ifdef CONFIG_UNMAP_STOCK_UFFD_RWP
+	return userfaultfd_rwp(vma) ? pte_modify(pte, PAGE_NONE) : pte;
+#else
+	return pte;
 #endif
 }
 

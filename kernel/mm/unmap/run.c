@@ -23,15 +23,6 @@ static inline pte_t run_key(pte_t pte)
 	return pte_mkold(pte_mkclean(pte));
 }
 
-/*
- * The end of the page table or of the VMA, whichever is first.  pmd_addr_end()
- * would be wrong: with a folded PMD it does not stop at the end of a table.
- */
-static unsigned long run_table_end(unsigned long addr, struct vm_area_struct *vma)
-{
-	return min(addr | ~PMD_MASK, vma->vm_end - 1) + 1;
-}
-
 /* Law 2: the longest that the run may be. */
 static unsigned int run_limit(const struct unmap_op *op)
 {
@@ -48,7 +39,7 @@ static unsigned int run_limit(const struct unmap_op *op)
 	/* Pages are poisoned one by one. */
 	if (UNMAP_ARCH_UNMAPS_ONE || (op->flags & TTU_HWPOISON))
 		return 1;
-	nr = min(nr, (run_table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
+	nr = min(nr, (unmap_run_table_end(run->addr, op->vma) - run->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
@@ -185,6 +176,24 @@ unsigned int unmap_run_length(struct unmap_op *op)
 		return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit, true));
 	/* No call of unmap_run_length_within(), which takes half a percent of lazyfree 64K. */
 	return min(limit, run_count_alike(run->ptep, run->pte, NULL, limit, false));
+}
+
+/**
+ * unmap_run_length_exclusive - count the entries of a run that is relocated
+ * @op: as for unmap_run_length()
+ *
+ * The pages of lazyfree folios agree in PageAnonExclusive, too: migration entries record it.
+ * Page-table lock held on entry and return.
+ *
+ * Return: the length, at least 1.
+ */
+unsigned int unmap_run_length_exclusive(struct unmap_op *op)
+{
+	const struct pte_run *run = &op->run;
+	unsigned int limit = run_limit(op);
+
+	return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit,
+					  folio_test_anon(op->folio)));
 }
 
 /**

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/pgtable.h>
+#include <linux/userfaultfd_k.h>
 
 #include <trace/events/unmap.h>
 
@@ -19,6 +20,7 @@
 #include "stat.h"
 
 unsigned int unmap_run_length(struct unmap_op *op);
+unsigned int unmap_run_length_exclusive(struct unmap_op *op);
 unsigned int unmap_run_length_within(pte_t *ptep, pte_t pte, unsigned int limit);
 void unmap_run_put_back(struct unmap_op *op, enum unmap_reason reason);
 void unmap_run_leave_markers(struct vm_area_struct *vma,
@@ -36,6 +38,64 @@ static inline unsigned long unmap_run_end(const struct pte_run *run)
 static __always_inline u64 unmap_run_step(pte_t pte)
 {
 	return pte_val(pte_advance_pfn(pte, 1)) - pte_val(pte);
+}
+
+/*
+ * The end of the page table or of the VMA, whichever is first.  pmd_addr_end()
+ * would be wrong: with a folded PMD it does not stop at the end of a table.
+ */
+static inline unsigned long unmap_run_table_end(unsigned long addr, struct vm_area_struct *vma)
+{
+	return min(addr | ~PMD_MASK, vma->vm_end - 1) + 1;
+}
+
+/*
+ * A KVM guest has told the host that it does not need the page's content (s390).
+ * With userfaultfd armed the page is kept all the same: the program that filled
+ * it with UFFDIO_COPY does not expect another fault for it.
+ *
+ * The unused state of an entry is read when the entry is cleared, so the entries
+ * of a run may differ in it, and only the first one's is known.  So drop runs of
+ * one only: it is safe to keep pages that could be dropped.
+ */
+static inline bool unmap_run_is_unused(const struct unmap_op *op)
+{
+	pte_t pte = op->run.pte;
+
+	return op->run.nr == 1 && pte_present(pte) && pte_unused(pte) &&
+	       !userfaultfd_armed(op->vma);
+}
+
+/* Start @op's run at the walk's current entry.  It is all of the run if the folio is one page. */
+static __always_inline void unmap_run_start(struct unmap_op *op,
+					    struct page_vma_mapped_walk *pvmw)
+{
+	struct pte_run *run = &op->run;
+
+	run->ptep = pvmw->pte;
+	run->addr = pvmw->address;
+	run->pte = unmap_arch_peek(pvmw->pte);
+	run->page = folio_page(op->folio, 0);
+	run->nr = 1;
+	run->deferred = false;
+}
+
+/*
+ * Move the walk to the run's last entry.  Its next step goes to the entry after
+ * that, and checks for the end of the table and of the VMA.
+ */
+static inline void unmap_run_walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
+{
+	pvmw->pte += nr - 1;
+	pvmw->address += (nr - 1) * PAGE_SIZE;
+}
+
+/* Which page an entry refers to that is present, device-exclusive or a migration entry. */
+static inline unsigned long unmap_run_pfn(pte_t pte)
+{
+	if (likely(pte_present(pte)))
+		return pte_pfn(pte);
+	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
 /**

@@ -87,7 +87,7 @@ static unsigned int huge_discard_migrating(const struct discard *d, pmd_t *pmd,
 {
 	if (!pmd_is_huge(*pmd))
 		return 0;
-	compat_split_huge_pmd_locked(d->vma, addr, pmd, NULL);
+	compat_split_huge_pmd_locked(d->vma, addr, pmd, NULL, false);
 	return pmd_none(*pmd);
 }
 

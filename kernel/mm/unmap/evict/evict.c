@@ -11,7 +11,6 @@
 #include <linux/pgtable.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
-#include <linux/userfaultfd_k.h>
 
 #include "../compat_rmap.h"
 #include "evict.h"
@@ -62,17 +61,10 @@ static enum evict_step evict_split_pmd(struct unmap_op *op,
 	if (!(op->flags & TTU_SPLIT_HUGE_PMD))
 		return EVICT_FAILED;
 
-	compat_split_huge_pmd_locked(op->vma, pvmw->address, pvmw->pmd, op->folio);
+	compat_split_huge_pmd_locked(op->vma, pvmw->address, pvmw->pmd, op->folio, false);
 	op->flags &= ~TTU_SPLIT_HUGE_PMD;
 	page_vma_mapped_walk_restart(pvmw);
 	return EVICT_NEXT;
-}
-
-static unsigned long evict_mapped_pfn(pte_t pte)
-{
-	if (likely(pte_present(pte)))
-		return pte_pfn(pte);
-	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
 /* Find out which page of a large folio the run begins with, and how many follow. */
@@ -81,21 +73,8 @@ static __always_inline void evict_find_pages(struct unmap_op *op)
 	struct pte_run *run = &op->run;
 
 	run->page = folio_page(op->folio,
-			       evict_mapped_pfn(run->pte) - folio_pfn(op->folio));
+			       unmap_run_pfn(run->pte) - folio_pfn(op->folio));
 	unmap_run_find(op);
-}
-
-/* Start @op's run at the walk's current entry.  It is all of the run if the folio is one page. */
-static void evict_start_run(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
-{
-	struct pte_run *run = &op->run;
-
-	run->ptep = pvmw->pte;
-	run->addr = pvmw->address;
-	run->pte = unmap_arch_peek(pvmw->pte);
-	run->page = folio_page(op->folio, 0);
-	run->nr = 1;
-	run->deferred = false;
 }
 
 /* Law 9. */
@@ -104,40 +83,13 @@ static void evict_assert_one_page(const struct unmap_op *op)
 	struct folio *folio = op->folio;
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_large(folio), folio);
-	VM_WARN_ON_ONCE_FOLIO(evict_mapped_pfn(op->run.pte) != folio_pfn(folio), folio);
-}
-
-/*
- * Move the walk to the run's last entry.  Its next step goes to the entry after
- * that, and checks for the end of the table and of the VMA.
- */
-static void evict_walk_past(struct page_vma_mapped_walk *pvmw, unsigned int nr)
-{
-	pvmw->pte += nr - 1;
-	pvmw->address += (nr - 1) * PAGE_SIZE;
+	VM_WARN_ON_ONCE_FOLIO(unmap_run_pfn(op->run.pte) != folio_pfn(folio), folio);
 }
 
 /* With TTU_HWPOISON a run has one page, so this tests all of it. */
 static bool evict_is_poisoned(const struct unmap_op *op)
 {
 	return unlikely(op->flags & TTU_HWPOISON) && PageHWPoison(op->run.page);
-}
-
-/*
- * A KVM guest has told the host that it does not need the page's content (s390).
- * With userfaultfd armed the page is kept all the same: the program that filled
- * it with UFFDIO_COPY does not expect another fault for it.
- *
- * The unused state of an entry is read when the entry is cleared, so the entries
- * of a run may differ in it, and only the first one's is known.  So drop runs of
- * one only: it is safe to keep pages that could be dropped.
- */
-static bool evict_is_unused(const struct unmap_op *op)
-{
-	pte_t pte = op->run.pte;
-
-	return op->run.nr == 1 && pte_present(pte) && pte_unused(pte) &&
-	       !userfaultfd_armed(op->vma);
 }
 
 /* Retire a run, or put it back if there is a reason.  False: it was put back. */
@@ -189,7 +141,7 @@ static __always_inline bool evict_leave(struct unmap_op *op, unsigned int nr)
 {
 	if (evict_is_poisoned(op))
 		return unmap_evict_poison(op);
-	if (evict_is_unused(op))
+	if (unmap_run_is_unused(op))
 		return evict_finish(op, nr, UNMAP_GOES, mm_counter(op->folio),
 				    UNMAP_KIND_UNUSED);
 	if (!folio_test_anon(op->folio))
@@ -246,7 +198,7 @@ static __always_inline bool evict_cleared(struct unmap_op *op, unsigned int nr)
 void unmap_evict_aim(struct unmap_op *op, struct page_vma_mapped_walk *pvmw)
 {
 	lockdep_assert_held(pvmw->ptl);
-	evict_start_run(op, pvmw);
+	unmap_run_start(op, pvmw);
 	if (pvmw->nr_pages > 1)
 		evict_find_pages(op);
 }
@@ -267,7 +219,7 @@ static __always_inline enum evict_step evict_step(struct unmap_op *op,
 	if (unlikely(!pvmw->pte))
 		return evict_split_pmd(op, pvmw);
 
-	evict_start_run(op, pvmw);
+	unmap_run_start(op, pvmw);
 	if (pvmw->nr_pages == 1) {
 		evict_assert_one_page(op);
 		unmap_run_clear_one(op);
@@ -279,7 +231,7 @@ static __always_inline enum evict_step evict_step(struct unmap_op *op,
 		return EVICT_FAILED;
 	if (op->run.nr == pvmw->nr_pages)
 		return EVICT_DONE;
-	evict_walk_past(pvmw, op->run.nr);
+	unmap_run_walk_past(pvmw, op->run.nr);
 	return EVICT_NEXT;
 }
 

@@ -13,30 +13,7 @@
 #include "../compat_swap.h"
 #include "evict.h"
 #include "../internal.h"
-
-/*
- * Clear PageAnonExclusive of the run's pages; the swap entries record it from now
- * on.  False if the folio may be pinned.
- *
- * folio_try_share_anon_rmap_pte() for the first page issues the barrier that
- * GUP-fast expects, and then checks the whole folio for pins.  The entries of all
- * pages were cleared before, so the check is good for all pages: it is enough to
- * clear the flag of the others.
- */
-static bool swap_give_up_exclusive(struct unmap_op *op)
-{
-	struct page *page = op->run.page;
-	unsigned int i;
-
-	if (folio_try_share_anon_rmap_pte(op->folio, page))
-		return false;
-	if (op->run.nr == 1)
-		return true;
-	for (i = 1; i < op->run.nr; i++)
-		ClearPageAnonExclusive(page + i);
-	smp_mb__after_atomic(); /* pairs with smp_rmb() in gup_must_unshare() */
-	return true;
-}
+#include "../leave.h"
 
 /* swapoff searches the mms on this list for swap entries. */
 static void swap_join_mmlist(struct mm_struct *mm)
@@ -49,45 +26,12 @@ static void swap_join_mmlist(struct mm_struct *mm)
 	spin_unlock(&mmlist_lock);
 }
 
-/*
- * Add the software bits of @pte, which may be device-exclusive, to a swap PTE.  They are
- * the same for all entries of a run.
- */
-static pte_t swap_add_marks(pte_t swp_pte, pte_t pte, bool exclusive)
+/* The swap PTE of the run's first page. */
+static pte_t swap_pte(const struct unmap_op *op, swp_entry_t entry, bool exclusive)
 {
-	bool present = pte_present(pte);
+	pte_t pte = unmap_leave_marks(swp_entry_to_pte(entry), op->run.pte);
 
-	if (exclusive)
-		swp_pte = pte_swp_mkexclusive(swp_pte);
-	if (present ? pte_soft_dirty(pte) : pte_swp_soft_dirty(pte))
-		swp_pte = pte_swp_mksoft_dirty(swp_pte);
-	if (present ? pte_uffd(pte) : pte_swp_uffd(pte))
-		swp_pte = pte_swp_mkuffd(swp_pte);
-	return swp_pte;
-}
-
-/* The swap PTE of the next offset, with the same marks: they are bits that the offset leaves. */
-static __always_inline pte_t swap_pte_after(pte_t pte)
-{
-	if (UNMAP_ARCH_SWAP_STEP)
-		return __pte(pte_val(pte) + UNMAP_ARCH_SWAP_STEP);
-	return pte_next_swp_offset(pte);
-}
-
-static void swap_leave_entries(struct unmap_op *op, swp_entry_t entry,
-			       bool exclusive)
-{
-	pte_t pte = swap_add_marks(swp_entry_to_pte(entry), op->run.pte, exclusive);
-	const pte_t *end = op->run.ptep + op->run.nr;
-	struct mm_struct *mm = op->vma->vm_mm;
-	unsigned long addr = op->run.addr;
-	pte_t *ptep;
-
-	for (ptep = op->run.ptep; ptep < end; ptep++) {
-		unmap_arch_set_nonpresent(mm, addr, ptep, pte);
-		pte = swap_pte_after(pte);
-		addr += PAGE_SIZE;
-	}
+	return exclusive ? pte_swp_mkexclusive(pte) : pte;
 }
 
 /* Do all that can fail.  On failure nothing has changed. */
@@ -102,7 +46,7 @@ static enum unmap_reason swap_prepare(struct unmap_op *op, swp_entry_t entry,
 	/* An architecture that keeps data beside an entry saves it; its runs have one entry. */
 	if (arch_unmap_one(vma->vm_mm, vma, op->run.addr, op->run.pte) < 0)
 		reason = UNMAP_STAYS_ARCH;
-	else if (exclusive && !swap_give_up_exclusive(op))
+	else if (exclusive && !unmap_give_up_exclusive(op))
 		reason = UNMAP_STAYS_PINNED;
 	if (reason != UNMAP_GOES)
 		compat_swap_drop(entry, op->run.nr);
@@ -148,7 +92,7 @@ enum unmap_reason unmap_swap_leave(struct unmap_op *op)
 		return reason;
 
 	swap_join_mmlist(op->vma->vm_mm);
-	swap_leave_entries(op, entry, exclusive);
+	unmap_leave_entries(op, swap_pte(op, entry, exclusive));
 	swap_assert_exclusive_kept(op, exclusive);
 	return UNMAP_GOES;
 }
