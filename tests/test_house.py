@@ -17,7 +17,9 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # Each room may call those before it; the files of mm/unmap/ itself are the floor, but for those
 # that bring the rooms together.
 FLOOR, ROOF, TESTS = "", "roof", "tests"
-ROOMS = (FLOOR, "tables", "linux_6_12", "evict", "ahead", "discard", "drop", ROOF, TESTS)
+ROOMS = (
+    FLOOR, "tables", "linux_6_12", "evict", "relocate", "ahead", "discard", "drop", ROOF, TESTS,
+)  # fmt: skip
 ROOF_FILES = {"control.c", "reclaim.c", "trace.c"}
 # Upward, with the reason.
 UPWARD: dict[tuple[str, str], str] = {}

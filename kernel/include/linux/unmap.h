@@ -24,7 +24,8 @@
 enum unmap_bit {
 	UNMAP_BIT_EVICT,
 	UNMAP_BIT_DISCARD,
-	UNMAP_BIT_TABLES = 3,
+	UNMAP_BIT_RELOCATE,
+	UNMAP_BIT_TABLES,
 	UNMAP_BIT_DROP,
 	NR_UNMAP_BITS,
 };
@@ -54,6 +55,10 @@ int stock_folio_referenced(struct folio *folio, int is_locked,
 void stock_clear_shadow_from_swap_cache(int type, unsigned long begin,
 					unsigned long end);
 void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
+#ifdef CONFIG_UNMAP_RELOCATE
+void stock_try_to_migrate(struct folio *folio, enum ttu_flags flags);
+void stock_remove_migration_ptes(struct folio *src, struct folio *dst, compat_back_flags flags);
+#endif
 
 /*
  * Flags in zap_details by which a caller of zap says which lock it holds.  Empty page tables
@@ -79,6 +84,11 @@ extern struct zap_details unmap_zap_dontneed;
 #define stock_clear_shadow_from_swap_cache	clear_shadow_from_swap_cache
 #define stock_folios_put_refs	folios_put_refs
 #endif /* CONFIG_UNMAP */
+
+#ifndef CONFIG_UNMAP_RELOCATE
+#define stock_try_to_migrate	try_to_migrate
+#define stock_remove_migration_ptes	remove_migration_ptes
+#endif
 
 #ifdef CONFIG_UNMAP_AHEAD
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,

@@ -10,6 +10,7 @@
 
 #include <linux/mm.h>
 #include <linux/mm_types.h>
+#include <linux/rmap.h>
 #include <linux/sched.h>
 
 struct list_lru;
@@ -53,6 +54,20 @@ void swap_put_entries_cluster(struct swap_info_struct *si, pgoff_t offset, int n
 #if defined(CONFIG_UNMAP_STOCK_LIST_LOCKS) && !defined(CONFIG_UNMAP_STOCK_LIST_LRU_LOCK)
 struct list_lru_one *lock_list_lru_of_memcg(struct list_lru *lru, int nid,
 					    struct mem_cgroup *memcg, bool irq, bool skip_empty);
+#endif
+
+/*
+ * The flags of remove_migration_ptes(): whether the rmap lock is held, and whether to map pages
+ * full of zeroes by the zero page.
+ */
+#ifdef CONFIG_UNMAP_STOCK_RMP_FLAGS
+#define compat_back_flags	int
+#define COMPAT_BACK_LOCKED	RMP_LOCKED
+#define COMPAT_BACK_ZEROPAGE	RMP_USE_SHARED_ZEROPAGE
+#else
+#define compat_back_flags	enum ttu_flags
+#define COMPAT_BACK_LOCKED	TTU_RMAP_LOCKED
+#define COMPAT_BACK_ZEROPAGE	TTU_USE_SHARED_ZEROPAGE
 #endif
 
 /*

@@ -14,19 +14,24 @@
 /*
  * If no other CPU has the mm in use, stock code flushes each entry at once.  For a
  * run, one full flush at the end of reclaim's batch is cheaper, as it is for ranges
- * of more than a few pages.  Not where that flush reaches other CPUs, too.  Not for dirty
- * folios: reclaim makes the deferred flush before each folio that it writes out.
+ * of more than a few pages.  Not where that flush reaches other CPUs, too.
  */
 static bool run_worth_deferring(const struct unmap_op *op)
 {
 	return UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL &&
-	       (op->flags & TTU_BATCH_FLUSH) &&
-	       !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
+	       (op->flags & TTU_BATCH_FLUSH);
 }
 
+static bool run_is_clean(const struct unmap_op *op)
+{
+	return !pte_dirty(op->run.pte) && !folio_test_dirty(op->folio);
+}
+
+/* Dirty folios seldom: reclaim makes the deferred flush before each folio that it writes out. */
 static bool run_may_wait_for_flush(const struct unmap_op *op)
 {
-	return (run_defers_flush(op) && !run_is_written_back(op)) || run_worth_deferring(op);
+	return (run_defers_flush(op) && !run_is_written_back(op)) ||
+	       (run_worth_deferring(op) && run_is_clean(op));
 }
 
 static void run_flush_range(const struct unmap_op *op)
@@ -39,7 +44,13 @@ static void run_flush_range(const struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES, 1);
 }
 
-static void run_clear_many(struct unmap_op *op)
+/* Of a folio that moves: one flush serves all that are copied next, written or not. */
+static bool run_may_wait_for_copy(const struct unmap_op *op)
+{
+	return run_defers_flush(op) || run_worth_deferring(op);
+}
+
+static void run_clear_many(struct unmap_op *op, bool locked)
 {
 	struct pte_run *run = &op->run;
 	pte_t first = run->pte;
@@ -54,7 +65,7 @@ static void run_clear_many(struct unmap_op *op)
 	 */
 	if (!pte_soft_dirty(first))
 		run->pte = pte_clear_soft_dirty(run->pte);
-	if (run_may_wait_for_flush(op))
+	if (locked ? run_may_wait_for_copy(op) : run_may_wait_for_flush(op))
 		run_note_flush(op);
 	else
 		run_flush_range(op);
@@ -76,5 +87,21 @@ void unmap_run_clear(struct unmap_op *op)
 	if (op->run.nr == 1)
 		unmap_run_clear_one(op);
 	else
-		run_clear_many(op);
+		run_clear_many(op, false);
+}
+
+/**
+ * unmap_run_clear_locked - clear the entries of a run that is relocated
+ * @op: as for unmap_run_clear()
+ *
+ * Law 1.  The folio stays locked until the caller of try_to_migrate() has called
+ * try_to_unmap_flush(), or until the entries are back: so written pages of files need no flush
+ * of their own.  Page-table lock held on entry and return.
+ */
+void unmap_run_clear_locked(struct unmap_op *op)
+{
+	if (op->run.nr == 1)
+		__unmap_run_clear_one(op, true);
+	else
+		run_clear_many(op, true);
 }

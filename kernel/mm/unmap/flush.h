@@ -19,6 +19,7 @@
 #include "stat.h"
 
 void unmap_run_clear(struct unmap_op *op);
+void unmap_run_clear_locked(struct unmap_op *op);
 
 /* Law 2. */
 static inline void run_assert_bounds(const struct unmap_op *op)
@@ -95,8 +96,11 @@ static __always_inline void run_clear_flush(struct unmap_op *op)
 	run_flush_one(op);
 }
 
-/* unmap_run_clear() for a single entry. */
-static __always_inline void unmap_run_clear_one(struct unmap_op *op)
+/*
+ * unmap_run_clear() for a single entry; @locked: the folio stays locked until the flush, or until
+ * it is mapped again, so that writeback cannot take it for clean.
+ */
+static __always_inline void __unmap_run_clear_one(struct unmap_op *op, bool locked)
 {
 	struct pte_run *run = &op->run;
 	struct mm_struct *mm = op->vma->vm_mm;
@@ -113,10 +117,15 @@ static __always_inline void unmap_run_clear_one(struct unmap_op *op)
 		return;
 	}
 	run->pte = ptep_get_and_clear(mm, run->addr, run->ptep);
-	if (run_is_written_back(op))
+	if (!locked && run_is_written_back(op))
 		run_flush_one(op);
 	else
 		run_note_flush(op);
+}
+
+static __always_inline void unmap_run_clear_one(struct unmap_op *op)
+{
+	__unmap_run_clear_one(op, false);
 }
 
 /* Whether this task has recorded flushes that it has not made yet. */

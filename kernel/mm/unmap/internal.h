@@ -6,7 +6,9 @@
  * consecutive pages of one folio and agree in every bit that must survive.
  * To EVICT is to unmap for reclaim: the page may come back.  To DISCARD is to
  * unmap because the range goes away: write permission and soft-dirty do not
- * matter any more, so the entries of such a run may differ in them.  A LEFTOVER
+ * matter any more, so the entries of such a run may differ in them.  To RELOCATE
+ * is to put migration entries in place of a run, and, when the pages have moved
+ * or were split, to put entries back.  A LEFTOVER
  * is what an entry holds after its page was unmapped: nothing, a userfaultfd
  * marker, a swap entry, or a poison entry.
  */
@@ -138,6 +140,17 @@
  *     and nothing counts as mapped through the table, which is still in its PMD until then.  See
  *     drop_table.c: unmap_table_give_back() asserts that the table is empty, drop_table() the
  *     mmap lock.  Tested by drop.
+ *
+ * 16. Relocated.  What is moved to another place in memory, or split, is locked from its first
+ *     migration entry to its last, and all of its migration entries are taken out before it is
+ *     unlocked: by one walk of its rmap, which takes each page-table lock.  The entries of a run
+ *     agree in all that they record, but: accessed and dirty may be gained, accessed by fewer
+ *     than 32 pages beside one that has it, dirty not by read-only entries of files, because
+ *     mprotect() takes it as a sign that the file system knows.  No folio counts as partially
+ *     mapped because it moves: what is missing is looked for once its entries are back.  (One
+ *     that a PMD maps, and entries of another process, may.)  See relocate.c: relocate() asserts
+ *     the lock, relocate_assert_left() what the entries refer to and law 6, relocate_back.c:
+ *     back_assert() the same on the way back.  Tested by relocate, and by scenes (moved_...).
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H
@@ -205,6 +218,7 @@ enum unmap_kind {
 	UNMAP_KIND_POISON,
 	UNMAP_KIND_UNUSED,		/* a KVM guest does not need it (s390) */
 	UNMAP_KIND_HUGETLB,
+	UNMAP_KIND_RELOCATE,
 };
 
 /* Why a run was put back: for unmap:put_back. */

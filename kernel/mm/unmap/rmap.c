@@ -20,6 +20,32 @@ void rmap_note_partly_mapped(struct folio *folio)
 		deferred_split_folio(folio, true);
 }
 
+/* Whether some pages of a large folio are mapped, and others are not. */
+static bool rmap_is_partly_mapped(struct folio *folio)
+{
+	int nr = folio_large_nr_pages(folio), mapped;
+
+	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT)) {
+		mapped = folio_large_mapcount(folio);
+		return mapped && mapped < nr && !folio_entire_mapcount(folio);
+	}
+	/* ENTIRELY_MAPPED, which a PMD adds, is more than any folio has pages. */
+	mapped = atomic_read(&folio->_nr_pages_mapped);
+	return mapped && mapped < nr;
+}
+
+/**
+ * rmap_note_if_partly_mapped - queue a folio that is not mapped as a whole any more
+ * @folio: large, and locked, so that no entry that maps it becomes a migration entry
+ *
+ * Others may unmap pages meanwhile: then they queue the folio.
+ */
+void rmap_note_if_partly_mapped(struct folio *folio)
+{
+	if (rmap_is_partly_mapped(folio))
+		rmap_note_partly_mapped(folio);
+}
+
 /**
  * rmap_open_debt - start a debt for pages with another memcg, node or type
  * @debt: paid first, if it has not been

@@ -47,6 +47,7 @@ unmap_normal_page(struct vm_area_struct *vma, unsigned long addr, pte_t pte)
 
 bool rmap_is_dying(const struct vm_area_struct *vma, struct folio *folio);
 void rmap_note_partly_mapped(struct folio *folio);
+void rmap_note_if_partly_mapped(struct folio *folio);
 void rmap_open_debt(struct rmap_debt *debt, struct folio *folio, enum node_stat_item item);
 void rmap_pay_debt(struct rmap_debt *debt);
 
@@ -67,19 +68,47 @@ static __always_inline bool rmap_unmap_page(struct page *page)
 }
 
 /*
- * rmap_remove_large() for CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are
+ * __rmap_remove_large() for CONFIG_NO_PAGE_MAPCOUNT: only the mappings of the whole folio are
  * counted, and all of its pages count as mapped until the last mapping goes.
  */
 static inline int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
-					struct vm_area_struct *vma)
+					struct vm_area_struct *vma, bool note)
 {
 	int left = folio_sub_return_large_mapcount(folio, nr, vma);
 
 	if (!left)
 		return folio_large_nr_pages(folio);
-	if (left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
+	if (note && left < folio_large_nr_pages(folio) && !folio_entire_mapcount(folio))
 		rmap_note_partly_mapped(folio);
 	return 0;
+}
+
+/* rmap_remove_large(); @note: if some of the pages are still mapped, queue the folio. */
+static __always_inline int __rmap_remove_large(struct folio *folio, struct page *page,
+					       unsigned int nr, struct vm_area_struct *vma,
+					       bool note)
+{
+	struct page *end = page + nr;
+	int last = 0, left;
+
+	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
+		return rmap_remove_uncounted(folio, nr, vma, note);
+	folio_sub_large_mapcount(folio, nr, vma);
+	for (; page + 4 <= end; page += 4)
+		last += rmap_unmap_page(page) + rmap_unmap_page(page + 1) +
+			rmap_unmap_page(page + 2) + rmap_unmap_page(page + 3);
+	for (; page < end; page++)
+		last += rmap_unmap_page(page);
+	if (!last)
+		return 0;
+
+	left = atomic_sub_return_relaxed(last, &folio->_nr_pages_mapped);
+	/* A PMD still maps the whole folio, so all of its pages count as mapped. */
+	if (left >= ENTIRELY_MAPPED)
+		return 0;
+	if (note && left)
+		rmap_note_partly_mapped(folio);
+	return last;
 }
 
 /**
@@ -97,27 +126,17 @@ static inline int rmap_remove_uncounted(struct folio *folio, unsigned int nr,
 static __always_inline int rmap_remove_large(struct folio *folio, struct page *page,
 					     unsigned int nr, struct vm_area_struct *vma)
 {
-	struct page *end = page + nr;
-	int last = 0, left;
+	return __rmap_remove_large(folio, page, nr, vma, true);
+}
 
-	if (IS_ENABLED(CONFIG_NO_PAGE_MAPCOUNT))
-		return rmap_remove_uncounted(folio, nr, vma);
-	folio_sub_large_mapcount(folio, nr, vma);
-	for (; page + 4 <= end; page += 4)
-		last += rmap_unmap_page(page) + rmap_unmap_page(page + 1) +
-			rmap_unmap_page(page + 2) + rmap_unmap_page(page + 3);
-	for (; page < end; page++)
-		last += rmap_unmap_page(page);
-	if (!last)
-		return 0;
-
-	left = atomic_sub_return_relaxed(last, &folio->_nr_pages_mapped);
-	/* A PMD still maps the whole folio, so all of its pages count as mapped. */
-	if (left >= ENTIRELY_MAPPED)
-		return 0;
-	if (left)
-		rmap_note_partly_mapped(folio);
-	return last;
+/*
+ * The same, of a folio whose pages are soon mapped again, or, if some are not, noted then
+ * (rmap_note_if_partly_mapped()).
+ */
+static inline int rmap_remove_moving(struct folio *folio, struct page *page, unsigned int nr,
+				     struct vm_area_struct *vma)
+{
+	return __rmap_remove_large(folio, page, nr, vma, false);
 }
 
 #endif /* __MM_UNMAP_RMAP_H */

@@ -41,6 +41,11 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_DROP_ENTRIES]	= "drop_entries",
 	[UNMAP_STAT_DROP_KEPT_VMA]	= "drop_kept_vma",
 	[UNMAP_STAT_DROP_KEPT_ENTRY]	= "drop_kept_entry",
+	[UNMAP_STAT_RELOCATE_RUNS]	= "relocate_runs",
+	[UNMAP_STAT_RELOCATE_ENTRIES]	= "relocate_entries",
+	[UNMAP_STAT_RELOCATE_PINNED]	= "relocate_pinned",
+	[UNMAP_STAT_BACK_RUNS]		= "back_runs",
+	[UNMAP_STAT_BACK_ENTRIES]	= "back_entries",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

@@ -57,7 +57,8 @@ static pid_t unmap_trace_owner(const struct mm_struct *mm)
 	EM(UNMAP_KIND_SWAP,		"swap")		\
 	EM(UNMAP_KIND_POISON,		"poison")	\
 	EM(UNMAP_KIND_UNUSED,		"unused")	\
-	EMe(UNMAP_KIND_HUGETLB,		"hugetlb")
+	EM(UNMAP_KIND_HUGETLB,		"hugetlb")	\
+	EMe(UNMAP_KIND_RELOCATE,	"relocate")
 
 #define UNMAP_REASONS					\
 	EM(UNMAP_STAYS_REDIRTIED,	"redirtied")	\

@@ -19,9 +19,11 @@
 #include "../compat_rmap.h"
 #include "../internal.h"
 #include "driver_collect.h"
+#include "driver_move.h"
 #include "driver_watch.h"
 
 #define PAGES_MAX	64
+#define MOVES_MAX	65536	/* pages */
 
 /**
  * struct driver - one open file
@@ -203,9 +205,14 @@ static int call_range(struct driver *d, unsigned int cmd, const void __user *arg
 
 	if (copy_from_user(&range, arg, sizeof(range)))
 		return -EFAULT;
-	if (!range.pages || range.pages > PAGES_MAX || !PAGE_ALIGNED(range.addr))
+	if (!range.pages || range.pages > (cmd == UNMAP_DRIVER_MOVE ? MOVES_MAX : PAGES_MAX) ||
+	    !PAGE_ALIGNED(range.addr))
 		return -EINVAL;
-	return cmd == UNMAP_DRIVER_ZAP ? zap(d, &range) : with_mmap_lock(d, cmd, &range);
+	if (cmd == UNMAP_DRIVER_ZAP)
+		return zap(d, &range);
+	if (cmd == UNMAP_DRIVER_MOVE)
+		return unmap_driver_move(range.addr, range.addr + bytes(&range));
+	return with_mmap_lock(d, cmd, &range);
 }
 
 static int watch(struct driver *d, const void __user *arg)
@@ -250,6 +257,7 @@ static long driver_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case UNMAP_DRIVER_FAULT_ONCE:
 	case UNMAP_DRIVER_COLLECT:
 	case UNMAP_DRIVER_ZAP:
+	case UNMAP_DRIVER_MOVE:
 		return call_range(d, cmd, p);
 	case UNMAP_DRIVER_WATCH:
 		return watch(d, p);

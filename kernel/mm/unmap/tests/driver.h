@@ -79,4 +79,10 @@ struct unmap_driver_watched {
  */
 #define UNMAP_DRIVER_COLLECT		_IOW('U', 10, struct unmap_driver_range)
 
+/*
+ * Move the folios of the range to new ones on the same memory node; returns how many pages have
+ * moved.
+ */
+#define UNMAP_DRIVER_MOVE		_IOW('U', 11, struct unmap_driver_range)
+
 #endif /* __MM_UNMAP_DRIVER_H */

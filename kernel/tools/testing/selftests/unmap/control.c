@@ -79,7 +79,7 @@ static int write_error(const char *path, const char *text)
 /* All bits that this kernel has. */
 static long all_bits(void)
 {
-	return access(UNMAP_SYSFS "drop_idle_ms", F_OK) ? 0xb : 0x1b;
+	return access(UNMAP_SYSFS "drop_idle_ms", F_OK) ? 0xf : 0x1f;
 }
 
 /* Earlier test programs have restored the switch. */
@@ -136,7 +136,7 @@ TEST_LONG(control, accepts)
 TEST_LONG(control, refuses)
 {
 	static const char * const texts[] = {
-		"maybe", "-1", "4", "15", "0x10000", "1 1", "1x", "99999999999", "x"
+		"maybe", "-1", "32", "47", "0x10000", "1 1", "1x", "99999999999", "x"
 	};
 
 	ASSERT_EQ(0, write_error(ENABLED, "1"));

@@ -67,6 +67,7 @@
 #define AGE		100000	/* us */
 #define UNMAP_EVICT	1UL
 #define UNMAP_DISCARD	2UL
+#define UNMAP_RELOCATE	4UL
 #define UNMAP_TABLES	8UL
 #define UNMAP_DROP	16UL
 

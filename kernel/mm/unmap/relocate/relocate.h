@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Relocating: migration entries stand in for a folio's entries while its pages move, or while it
+ * is split.  relocate.c puts them in, relocate_back.c takes them out.
+ */
+#ifndef __MM_UNMAP_RELOCATE_H
+#define __MM_UNMAP_RELOCATE_H
+
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include <trace/events/migrate.h>
+
+#include "../internal.h"
+
+/*
+ * The accessed bits of entries that agree in all else are gathered for no more than so many, so
+ * that who looks at them one by one (smaps, DAMON) learns of few pages too many.  Blocks of so many
+ * begin at a multiple of their size: contiguous blocks of arm64 are not cut.
+ */
+#define RELOCATE_YOUNG_TOGETHER	32
+
+/* Whether the entry @nr behind that of @addr begins a block. */
+static inline bool relocate_begins_block(unsigned long addr, unsigned int nr)
+{
+	return !(((addr >> PAGE_SHIFT) + nr) % RELOCATE_YOUNG_TOGETHER);
+}
+
+/*
+ * Whether migration takes this folio's entries in runs.  A single page has one, and so has a
+ * hugetlb folio (law 9); what belongs to a device has none that is present.
+ */
+static inline bool unmap_relocates(struct folio *folio)
+{
+	return unmap_enabled(UNMAP_BIT_RELOCATE) && folio_test_large(folio) &&
+	       !folio_test_hugetlb(folio) && !folio_is_zone_device(folio);
+}
+
+/**
+ * struct relocate - one folio being relocated in one VMA
+ * @op: its @run is the current run
+ * @exclusive: PageAnonExclusive of the run's pages, before it was cleared
+ * @munlocked: the folio was munlocked, as it is once for each VMA
+ */
+struct relocate {
+	struct unmap_op op;
+	bool exclusive;
+	bool munlocked;
+};
+
+/**
+ * struct unmap_back - a run of migration entries that becomes present
+ * @src: the folio that they refer to
+ * @dst: the folio whose pages take their place, as large as @src; locked, as @src is
+ * @vma: maps them
+ * @ptep: the first entry; its table is locked
+ * @addr: its user address
+ * @nr: how many
+ * @old: the first entry's value
+ * @entry: the same, decoded
+ * @young: whether any of the entries was accessed
+ * @dirty: whether any of them was dirty
+ * @page: the page of @dst that the first entry will map
+ */
+struct unmap_back {
+	struct folio *src, *dst;
+	struct vm_area_struct *vma;
+	pte_t *ptep;
+	unsigned long addr;
+	unsigned int nr;
+	pte_t old;
+	softleaf_t entry;
+	bool young, dirty;
+	struct page *page;
+};
+
+/* relocate_find.c; the second one for tests. */
+void unmap_relocate_find(struct relocate *r);
+void unmap_relocate_cut_young(struct pte_run *run);
+
+/* relocate_back.c: for tests. */
+void unmap_back_find(struct unmap_back *b);
+
+#endif /* __MM_UNMAP_RELOCATE_H */

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+identifier b;
+@@
+back_step(struct unmap_back *b, ...)
+{
+  ...
+- back_map(b);
++ b->nr -= unmap_mutated(MOVE_MISSED) && b->nr > 8;
++ back_map(b);
+  ...
+- unmap_run_walk_past(pvmw, b->nr);
++ unmap_run_walk_past(pvmw, b->nr + (unmap_mutated(MOVE_MISSED) && b->nr > 7));
+}

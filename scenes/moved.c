@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The first processor moves a folio to another place in memory; the second one meets the migration
+ * entries that stand in for it meanwhile.
+ *
+ *	moved ROUNDS stored|half|forked|cleared [KIB]
+ *
+ * stored: it stores to a page, through an old TLB entry if there is one; what it stored must be
+ * there in the end.
+ * half: it unmaps one half; the folio must count as partially mapped in the end.
+ * forked: it forks; parent and child must have the content.
+ * cleared: it clears soft-dirty; a later store must set it.
+ * KIB: the size of folios.
+ *
+ * Needs /dev/unmap_test, which kernels have that are built for tests.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kernel/mm/unmap/tests/driver.h"
+#include "lib/scene.h"
+
+#define LEN	(16 * PAGE)
+#define HALF	(LEN / 2)
+#define PLACES	64	/* where memory is, one after another */
+#define AT	(5 * PAGE)
+#define FIRST	41
+#define LAST	43
+#define SOFT_DIRTY	(1ULL << 55)	/* of an entry of pagemap */
+#define PARTLY	"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/nr_anon_partially_mapped"
+
+static char *all, *mem;
+static int device, status;
+static long pages = 1, moved, partly;
+static unsigned long rounds;
+
+static bool make(const char *kib)
+{
+	device = open("/dev/unmap_test", O_RDWR);
+	NEED(device >= 0);
+	all = scene_map(PLACES * PMD, -1);
+	NEED(all != MAP_FAILED);
+	if (kib)
+		pages = LEN / PAGE;
+	return scene_folios(all, PLACES * PMD, kib);
+}
+
+static long count_partly(void)
+{
+	long nr = -1;
+	FILE *file = fopen(PARTLY, "r");
+
+	if (file && fscanf(file, "%ld", &nr) != 1)
+		nr = -1;
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* Of new pages, at a new place: a kernel that does not flush leaves old TLB entries here, too. */
+static bool ready(void)
+{
+	mem = all + rounds++ % PLACES * PMD;
+	NEED(!madvise(mem, LEN, MADV_DONTNEED));
+	memset(mem, FIRST, LEN);
+	partly = count_partly();
+	return true;
+}
+
+static void warm(void)
+{
+	*(volatile char *)(mem + AT) = FIRST;
+}
+
+/* The folio of the page at AT. */
+static void move(void)
+{
+	struct unmap_driver_range range = { .addr = (uintptr_t)mem + AT, .pages = 1 };
+
+	moved = ioctl(device, UNMAP_DRIVER_MOVE, &range);
+}
+
+static bool all_moved(void)
+{
+	if (moved != pages)
+		scene_says("%ld pages moved", moved);
+	return moved == pages;
+}
+
+static void store(void)
+{
+	*(volatile char *)(mem + AT) = LAST;
+}
+
+static bool is_stored(void)
+{
+	int found = scene_peek(mem + AT);
+
+	if (found != LAST)
+		scene_says("the store of %d was lost: %d", LAST, found);
+	return found == LAST && all_moved();
+}
+
+static void unmap_half(void)
+{
+	madvise(mem + HALF, HALF, MADV_DONTNEED);
+}
+
+static bool is_partly(void)
+{
+	long now = count_partly();
+
+	if (now != partly + 1)
+		scene_says("%ld folios are partially mapped, not %ld", now, partly + 1);
+	return now == partly + 1 && all_moved();
+}
+
+static bool has_content(void)
+{
+	for (size_t i = 0; i < LEN; i += PAGE)
+		if (mem[i] != FIRST)
+			return false;
+	return true;
+}
+
+static void fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(has_content() ? 0 : 1);
+	status = -1;
+	waitpid(pid, &status, 0);
+}
+
+static bool is_copied(void)
+{
+	if (status)
+		scene_says("the child ended with %#x", status);
+	if (!has_content())
+		scene_says("the parent lost its content");
+	return !status && has_content() && all_moved();
+}
+
+static void clear(void)
+{
+	if (!scene_write("/proc/self/clear_refs", "4"))
+		scene_says("clear_refs: %m");
+}
+
+static bool is_noticed(void)
+{
+	int pagemap = open("/proc/self/pagemap", O_RDONLY);
+	uint64_t entry = 0;
+
+	store();
+	NEED(pagemap >= 0);
+	NEED(pread(pagemap, &entry, sizeof(entry), (uintptr_t)(mem + AT) / PAGE * sizeof(entry)) ==
+	     sizeof(entry));
+	close(pagemap);
+	if (!(entry & SOFT_DIRTY))
+		scene_says("the store was not noticed");
+	return entry & SOFT_DIRTY && all_moved();
+}
+
+static const struct part {
+	const char *name;
+	void (*second)(void);
+	bool (*right)(void);
+} parts[] = {
+	{ "stored", store, is_stored },
+	{ "half", unmap_half, is_partly },
+	{ "forked", fork_child, is_copied },
+	{ "cleared", clear, is_noticed },
+	{ }
+};
+
+static const struct part *find(const char *name)
+{
+	const struct part *part = parts;
+
+	while (part->name && strcmp(part->name, name))
+		part++;
+	return part;
+}
+
+int main(int argc, char **argv)
+{
+	const struct part *part = find(argc > 2 ? argv[2] : "stored");
+	const struct scene scene = { NULL, ready, warm, move, part->second, part->right };
+
+	if (!part->name)
+		return 2;
+
+	if (!make(argc > 3 ? argv[3] : NULL))
+		return 2;
+	return scene_main(argc, argv, &scene);
+}
