@@ -10,6 +10,7 @@ from rich.console import Console
 
 from swathe.base import reading, results, table
 from swathe.base.errors import CheckFailed
+from swathe.base.paths import BUILD, ROOT
 from swathe.check import configurations, kcsan, proof
 from swathe.kselftests import judge
 
@@ -96,3 +97,13 @@ def test_a_table_is_the_same_rows_wherever_it_is_written() -> None:
     assert "<caption>Some &lt;i&gt;</caption>" in shown
     assert '<th scope="col" class="n">change</th>' in shown
     assert '<th scope="row">4 KiB</th><td class="bad n">[red]1.5 %</td>' in shown
+
+
+def test_records_name_no_place_of_this_machine() -> None:
+    """What a failed test names is below a kernel tree, wherever that was."""
+    named = f"failed: {BUILD}/tree/6.12.117-mutants/mm/a.c:1; {ROOT}/lab/b.py; /mnt/scene"
+    assert proof.HERE.sub("", named) == "failed: mm/a.c:1; lab/b.py; /mnt/scene"
+    for path in results.KEPT.iterdir():
+        text = path.read_text()
+        assert "/build/tree/" not in text, path.name
+        assert f"{ROOT}/" not in text, path.name

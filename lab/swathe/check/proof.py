@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tests that run long have shown: one table each, kept until the same one runs again."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swathe.base import results, table
+from swathe.base.paths import BUILD, ROOT
 from swathe.guest.environment import Environment
+
+# Where this machine has its files: what a failed test names is below a kernel tree.
+HERE = re.compile(rf"{re.escape(str(BUILD))}/tree/[^/\s]+/|{re.escape(str(ROOT))}/")
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class ResultTable:
 def record(section: ResultTable, keep: bool = False) -> Path:
     """Store the section in place of the one of that name; return the Markdown's path."""
 
+    section = replace(section, notes=tuple(HERE.sub("", note) for note in section.notes))
     version = section.environment.system
 
     def make(before: dict[str, ResultTable] | None) -> tuple[dict[str, ResultTable], str]:
