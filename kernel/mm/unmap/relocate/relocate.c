@@ -124,10 +124,13 @@ static enum unmap_reason relocate_leave(struct relocate *r)
 }
 
 /* The page is gone from rss, too: it is poisoned, or its content is not needed. */
-static void relocate_forget(struct unmap_op *op)
+static void relocate_forget(struct relocate *r, unsigned int kind)
 {
+	struct unmap_op *op = &r->op;
+
 	update_hiwater_rss(op->vma->vm_mm);
 	dec_mm_counter(op->vma->vm_mm, mm_counter(op->folio));
+	r->kind = kind;
 }
 
 /* A poisoned page is a run of its own. */
@@ -141,16 +144,17 @@ static enum unmap_reason relocate_cleared(struct relocate *r)
 {
 	struct unmap_op *op = &r->op;
 
+	r->kind = UNMAP_KIND_RELOCATE;
 	if (pte_present(op->run.pte) && pte_dirty(op->run.pte))
 		unmap_mark_dirty(op->folio);
 	if (unlikely(relocate_is_poisoned(op))) {
-		relocate_forget(op);
+		relocate_forget(r, UNMAP_KIND_POISON);
 		set_pte_at(op->vma->vm_mm, op->run.addr, op->run.ptep,
 			   swp_entry_to_pte(make_hwpoison_entry(op->run.page)));
 		return UNMAP_GOES;
 	}
 	if (unmap_run_is_unused(op)) {
-		relocate_forget(op);
+		relocate_forget(r, UNMAP_KIND_UNUSED);
 		return UNMAP_GOES;
 	}
 	return relocate_leave(r);
@@ -182,7 +186,7 @@ static void relocate_retire(struct relocate *r)
 		r->munlocked = true;
 	}
 	folio_put_refs(folio, run->nr);
-	trace_run(op, UNMAP_KIND_RELOCATE);
+	trace_run(op, r->kind);
 	unmap_count(UNMAP_STAT_RELOCATE_RUNS, 1);
 	unmap_count(UNMAP_STAT_RELOCATE_ENTRIES, run->nr);
 }

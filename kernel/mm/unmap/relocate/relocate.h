@@ -44,9 +44,11 @@ static inline bool unmap_relocates(struct folio *folio)
  * @op: its @run is the current run
  * @exclusive: PageAnonExclusive of the run's pages, before it was cleared
  * @munlocked: the folio was munlocked, as it is once for each VMA
+ * @kind: enum unmap_kind, known when the run is cleared
  */
 struct relocate {
 	struct unmap_op op;
+	unsigned int kind;
 	bool exclusive;
 	bool munlocked;
 };

@@ -420,6 +420,27 @@ static void check_one_run(struct __test_metadata *_metadata, struct _test_data_t
 	EXPECT_STREQ(kind, e->word);
 }
 
+/* A large folio is split: its pages before @bad, it, and those behind it. */
+static void check_split_runs(struct __test_metadata *_metadata, struct _test_data_trace *self,
+			     bool on, const char *bad)
+{
+	const struct event *e = self->events;
+
+	stop(self, "run");
+	drop_others(self);
+	ASSERT_EQ(on ? 3 : 0, self->nr);
+	if (!on)
+		return;
+	EXPECT_EQ((unsigned long)self->mem, e[0].addr);
+	EXPECT_EQ((unsigned long)bad, e[1].addr);
+	EXPECT_EQ((unsigned long)bad + PAGE, e[2].addr);
+	EXPECT_EQ(e[0].folio, e[0].nr + 1 + e[2].nr);
+	EXPECT_EQ(1U, e[1].nr);
+	EXPECT_STREQ("relocate", e[0].word);
+	EXPECT_STREQ("poison", e[1].word);
+	EXPECT_STREQ("relocate", e[2].word);
+}
+
 TEST_LONG(trace, poisoned)
 {
 	char *bad = filled(self) + 5 * PAGE;
@@ -428,8 +449,10 @@ TEST_LONG(trace, poisoned)
 		SKIP(return, "needs CONFIG_MEMORY_FAILURE");
 	start(self);
 	ASSERT_TRUE(poison_page(bad));
-	/* Splitting a large folio unmaps its bad page, in stock's try_to_migrate(). */
-	check_one_run(_metadata, self, variant->on && variant->kib == 4, bad, "poison");
+	if (variant->kib == 4)
+		check_one_run(_metadata, self, variant->on, bad, "poison");
+	else
+		check_split_runs(_metadata, self, variant->on && switch_has(UNMAP_RELOCATE), bad);
 }
 
 /* Map one hugetlb folio in place of the first 2 MiB. */
