@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
 @@
-back_pte(...)
+unmap_back_pte(...)
 {
   ...
 - bool uffd = pte_swp_uffd(b->old);

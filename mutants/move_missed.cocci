@@ -2,13 +2,11 @@
 @@
 identifier b;
 @@
-back_step(struct unmap_back *b, ...)
+unmap_back_run(struct unmap_back *b)
 {
   ...
 - back_map(b);
 + b->nr -= unmap_mutated(MOVE_MISSED) && b->nr > 8;
 + back_map(b);
-  ...
-- unmap_run_walk_past(pvmw, b->nr);
-+ unmap_run_walk_past(pvmw, b->nr + (unmap_mutated(MOVE_MISSED) && b->nr > 7));
++ b->nr += unmap_mutated(MOVE_MISSED) && b->nr > 7;
 }

@@ -58,6 +58,7 @@ void stock_folios_put_refs(struct folio_batch *folios, unsigned int *refs);
 #ifdef CONFIG_UNMAP_RELOCATE
 void stock_try_to_migrate(struct folio *folio, enum ttu_flags flags);
 void stock_remove_migration_ptes(struct folio *src, struct folio *dst, compat_back_flags flags);
+bool __unmap_split_back(struct folio *folio, unsigned long nr, compat_back_flags flags);
 #endif
 
 /*
@@ -88,6 +89,16 @@ extern struct zap_details unmap_zap_dontneed;
 #ifndef CONFIG_UNMAP_RELOCATE
 #define stock_try_to_migrate	try_to_migrate
 #define stock_remove_migration_ptes	remove_migration_ptes
+#define unmap_split_back(folio, nr, flags)	false
+#else
+/*
+ * Whether mm/unmap/ has made present what migration entries refer to, of all @nr pages that an
+ * anonymous folio had before it was split: @folio is its first part, or all of it.
+ */
+static inline bool unmap_split_back(struct folio *folio, unsigned long nr, compat_back_flags flags)
+{
+	return unmap_enabled(UNMAP_BIT_RELOCATE) && __unmap_split_back(folio, nr, flags);
+}
 #endif
 
 #ifdef CONFIG_UNMAP_AHEAD

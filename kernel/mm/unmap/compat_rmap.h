@@ -33,6 +33,19 @@ static inline int folio_sub_return_large_mapcount(struct folio *folio, int nr,
 #define folio_maybe_mapped_shared	folio_likely_mapped_shared
 #endif
 
+/*
+ * The VMAs that may map anonymous pages @first to @last.  The rmap lock is held.  Newer kernels
+ * keep apart where a VMA is in its file, and in its anon_vma.
+ */
+#ifdef anon_rmap_tree_foreach
+#define compat_anon_vma_foreach	anon_rmap_tree_foreach
+#define compat_anon_address	vma_anon_address
+#else
+#define compat_anon_vma_foreach(avc, anon_vma, first, last)	\
+	anon_vma_interval_tree_foreach(avc, &(anon_vma)->rb_root, first, last)
+#define compat_anon_address	vma_address
+#endif
+
 /* Set by the rmap walk when it goes on to another page table. */
 #ifndef CONFIG_UNMAP_STOCK_MLOCK_LARGE
 #define PVMW_PGTABLE_CROSSED	0

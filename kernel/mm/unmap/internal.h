@@ -143,14 +143,17 @@
  *
  * 16. Relocated.  What is moved to another place in memory, or split, is locked from its first
  *     migration entry to its last, and all of its migration entries are taken out before it is
- *     unlocked: by one walk of its rmap, which takes each page-table lock.  The entries of a run
+ *     unlocked: by a walk of its rmap, which takes each page-table lock.  The entries of a run
  *     agree in all that they record, but: accessed and dirty may be gained, accessed by fewer
  *     than 32 pages beside one that has it, dirty not by read-only entries of files, because
  *     mprotect() takes it as a sign that the file system knows.  No folio counts as partially
  *     mapped because it moves: what is missing is looked for once its entries are back.  (One
- *     that a PMD maps, and entries of another process, may.)  See relocate.c: relocate() asserts
- *     the lock, relocate_assert_left() what the entries refer to and law 6, relocate_back.c:
- *     back_assert() the same on the way back.  Tested by relocate, and by scenes (moved_...).
+ *     that a PMD maps, and entries of another process, may.)  After a split, up to 64 pages come
+ *     back in one walk; which of them are full of zeroes is known before, because nobody can write
+ *     to them.  See relocate.c: relocate() asserts the lock, relocate_assert_left() what the
+ *     entries refer to and law 6, relocate_back.c: back_assert() and relocate_split.c:
+ *     split_assert() the same on the way back.  Tested by relocate and split, and by scenes
+ *     (moved_...).
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H

@@ -90,6 +90,25 @@ static inline void unmap_run_walk_past(struct page_vma_mapped_walk *pvmw, unsign
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
+/*
+ * page_vma_mapped_walk(), but through all tables.  Stock's walk, but for Linux 7.3's, ends at a PMD
+ * that maps a huge page of other memory, although entries of the folio may be behind it.
+ */
+static inline bool unmap_run_walk(struct page_vma_mapped_walk *pvmw)
+{
+	unsigned long next;
+
+	while (!page_vma_mapped_walk(pvmw)) {
+		next = ALIGN_DOWN(pvmw->address, PMD_SIZE) + PMD_SIZE;
+		if (next >= vma_address_end(pvmw))
+			return false;
+		pvmw->address = next;
+		pvmw->pmd = NULL;
+		pvmw->pte = NULL;
+	}
+	return true;
+}
+
 /* Which page an entry refers to that is present, device-exclusive or a migration entry. */
 static inline unsigned long unmap_run_pfn(pte_t pte)
 {

@@ -46,6 +46,7 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_RELOCATE_PINNED]	= "relocate_pinned",
 	[UNMAP_STAT_BACK_RUNS]		= "back_runs",
 	[UNMAP_STAT_BACK_ENTRIES]	= "back_entries",
+	[UNMAP_STAT_SPLIT_WALKS]	= "split_walks",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

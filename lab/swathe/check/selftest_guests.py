@@ -32,7 +32,7 @@ LONG = {
     "ahead": 900, "drop": 700, "tables": 600, "readers": 500, "reference": 330, "pressure": 300,
     "tables_thp": 300, "faults": 200, "relocate": 200, "swap": 200, "discard": 150, "freeing": 120,
     "filemap": 90, "half_done": 90, "kept": 90, "neighbours": 85, "ends": 70, "lazyfree": 60,
-    "memx": 60, "races": 60, "poison": 40, "putback": 40, "trace": 40,
+    "memx": 60, "races": 60, "split": 60, "poison": 40, "putback": 40, "trace": 40,
 }  # fmt: skip
 SHORT = 20
 

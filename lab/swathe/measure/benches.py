@@ -213,6 +213,14 @@ BENCHES = (
         boot=vm.TWO_NODES,
     ),
     Bench(
+        "split",
+        "128 MiB of folios that MADV_COLD of one page each splits, a folio",
+        ("64K", "64K-zero", "1024K", "2048K", "2048K-zero"),
+        "allocating and filling the pages, reading them afterwards",
+        sized=True,
+        seconds=2,
+    ),
+    Bench(
         "allocators",
         "heaps of jemalloc and Go programs, 170 MiB, freed and given back to the kernel",
         ("jemalloc", "jemalloc-live", "go", "go-live"),

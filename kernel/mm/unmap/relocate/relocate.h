@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Relocating: migration entries stand in for a folio's entries while its pages move, or while it
- * is split.  relocate.c puts them in, relocate_back.c takes them out.
+ * is split.  relocate.c puts them in, relocate_back.c and, after a split, relocate_split.c take
+ * them out.
  */
 #ifndef __MM_UNMAP_RELOCATE_H
 #define __MM_UNMAP_RELOCATE_H
@@ -55,7 +56,7 @@ struct relocate {
 
 /**
  * struct unmap_back - a run of migration entries that becomes present
- * @src: the folio that they refer to
+ * @src: the folio that they refer to; of a folio that was split, one of its parts
  * @dst: the folio whose pages take their place, as large as @src; locked, as @src is
  * @vma: maps them
  * @ptep: the first entry; its table is locked
@@ -79,11 +80,24 @@ struct unmap_back {
 	struct page *page;
 };
 
+/* Whether four migration entries from @ptep on are as @want, and those of the next offsets. */
+static __always_inline bool relocate_four_alike(const pte_t *ptep, pte_t want)
+{
+	return UNMAP_ARCH_FOURS && UNMAP_ARCH_SWAP_STEP &&
+	       !pte_val(unmap_arch_differ(ptep, want, UNMAP_ARCH_SWAP_STEP));
+}
+
 /* relocate_find.c; the second one for tests. */
 void unmap_relocate_find(struct relocate *r);
 void unmap_relocate_cut_young(struct pte_run *run);
 
-/* relocate_back.c: for tests. */
+/* relocate_back.c; the last one for tests. */
+bool unmap_back_start(struct unmap_back *b, const struct page_vma_mapped_walk *pvmw);
+void unmap_back_run(struct unmap_back *b);
+pte_t unmap_back_pte(const struct unmap_back *b);
 void unmap_back_find(struct unmap_back *b);
+
+/* relocate_split.c: for tests. */
+unsigned int unmap_split_alike(const pte_t *ptep, unsigned int limit);
 
 #endif /* __MM_UNMAP_RELOCATE_H */

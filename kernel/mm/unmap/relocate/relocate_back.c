@@ -46,32 +46,40 @@ static unsigned int back_limit(const struct unmap_back *b)
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
-/* Whether four entries from @ptep on are as @want, and those of the next offsets. */
-static __always_inline bool back_four_alike(const pte_t *ptep, pte_t want)
+/*
+ * Whether the run may have an entry @nr that differs in accessed from those before it, which all
+ * agree: only with what is in the same block.  Else the run ends where the block begins.
+ */
+static bool back_takes_young(struct unmap_back *b, unsigned int *nr, unsigned int *limit)
 {
-	return UNMAP_ARCH_FOURS && UNMAP_ARCH_SWAP_STEP &&
-	       !pte_val(unmap_arch_differ(ptep, want, UNMAP_ARCH_SWAP_STEP));
+	unsigned int in_block = ((b->addr >> PAGE_SHIFT) + *nr) % RELOCATE_YOUNG_TOGETHER;
+
+	if (*nr > in_block) {
+		*nr -= in_block;
+		return false;
+	}
+	*limit = min(*limit, *nr - in_block + RELOCATE_YOUNG_TOGETHER);
+	return true;
 }
 
 /**
  * unmap_back_find - set the length of a run of migration entries
- * @b: its other fields are set; gets also what the entries have recorded of accesses and stores
+ * @b: begun; gets also what the run's entries have recorded of accesses and stores
  *
  * Entries agree in type and marks; and in dirty, unless the pages are anonymous
  * (unmap_relocate_find() says why).  In accessed they differ only if all are in one block of
- * RELOCATE_YOUNG_TOGETHER: an entry of a later block that differs ends the run where that block
- * begins.  Page-table lock held on entry and return.
+ * RELOCATE_YOUNG_TOGETHER.  Page-table lock held on entry and return.
  */
 void unmap_back_find(struct unmap_back *b)
 {
 	u64 young = back_bits(SWP_MIG_YOUNG), dirty = back_bits(SWP_MIG_DIRTY);
 	u64 free = folio_test_anon(b->dst) ? young | dirty : young;
-	unsigned int limit = back_limit(b), nr = 1, in_block;
+	unsigned int limit = back_limit(b), nr = 1;
 	pte_t next = unmap_leave_after(b->old);
 	u64 differ, seen = 0;
 
 	while (nr < limit) {
-		if (nr + 4 <= limit && back_four_alike(b->ptep + nr, next)) {
+		if (nr + 4 <= limit && relocate_four_alike(b->ptep + nr, next)) {
 			next = __pte(pte_val(next) + 4 * UNMAP_ARCH_SWAP_STEP);
 			nr += 4;
 			continue;
@@ -79,14 +87,8 @@ void unmap_back_find(struct unmap_back *b)
 		differ = pte_val(unmap_arch_peek(b->ptep + nr)) ^ pte_val(next);
 		if (differ & ~free)
 			break;
-		if (differ & young && !(seen & young)) {
-			in_block = ((b->addr >> PAGE_SHIFT) + nr) % RELOCATE_YOUNG_TOGETHER;
-			if (nr > in_block) {
-				nr -= in_block;
-				break;
-			}
-			limit = min(limit, nr - in_block + RELOCATE_YOUNG_TOGETHER);
-		}
+		if (differ & young && !(seen & young) && !back_takes_young(b, &nr, &limit))
+			break;
 		seen |= differ;
 		next = unmap_leave_after(next);
 		nr++;
@@ -107,8 +109,11 @@ static bool back_is_writable(const struct unmap_back *b)
 	       (!vma_soft_dirty_enabled(b->vma) || pte_swp_soft_dirty(b->old));
 }
 
-/* The entry that maps the first page. */
-static pte_t back_pte(const struct unmap_back *b)
+/**
+ * unmap_back_pte - the entry that maps the first page of a run
+ * @b: found
+ */
+pte_t unmap_back_pte(const struct unmap_back *b)
 {
 	struct vm_area_struct *vma = b->vma;
 	pte_t pte = mk_pte(b->page, READ_ONCE(vma->vm_page_prot));
@@ -158,7 +163,7 @@ static void back_map(const struct unmap_back *b)
 {
 	bool exclusive = !softleaf_is_migration_read(b->entry);
 	struct vm_area_struct *vma = b->vma;
-	pte_t pte = back_pte(b);
+	pte_t pte = unmap_back_pte(b);
 
 	back_assert(b);
 	folio_ref_add(b->dst, b->nr);
@@ -177,20 +182,42 @@ static void back_map(const struct unmap_back *b)
 	unmap_count(UNMAP_STAT_BACK_ENTRIES, b->nr);
 }
 
-/* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
-static void back_step(struct unmap_back *b, struct page_vma_mapped_walk *pvmw)
+/**
+ * unmap_back_start - begin a run where the walk is
+ * @b: gets the entry, and where it is
+ *
+ * Page-table lock (pvmw->ptl) held on entry and return.  Return: false if it is no migration
+ * entry: what a device has for itself is outside rmap, and its page cannot have moved.
+ */
+bool unmap_back_start(struct unmap_back *b, const struct page_vma_mapped_walk *pvmw)
 {
 	b->old = unmap_arch_peek(pvmw->pte);
 	b->entry = softleaf_from_pte(b->old);
-	/* What a device has for itself: outside rmap, and the page cannot have moved. */
-	if (unlikely(!softleaf_is_migration(b->entry)))
-		return;
 	b->ptep = pvmw->pte;
 	b->addr = pvmw->address;
-	b->page = folio_page(b->dst, softleaf_to_pfn(b->entry) - folio_pfn(b->src));
+	return likely(softleaf_is_migration(b->entry));
+}
+
+/**
+ * unmap_back_run - map pages of a large folio where a run of migration entries is
+ * @b: begun; its @page is set, too
+ *
+ * Page-table lock held on entry and return.
+ */
+void unmap_back_run(struct unmap_back *b)
+{
 	unmap_back_find(b);
 	unmap_window();
 	back_map(b);
+}
+
+/* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
+static void back_step(struct unmap_back *b, struct page_vma_mapped_walk *pvmw)
+{
+	if (!unmap_back_start(b, pvmw))
+		return;
+	b->page = folio_page(b->dst, softleaf_to_pfn(b->entry) - folio_pfn(b->src));
+	unmap_back_run(b);
 	unmap_run_walk_past(pvmw, b->nr);
 }
 
@@ -202,7 +229,7 @@ static bool back_to_vma(struct folio *dst, struct vm_area_struct *vma, unsigned 
 	DEFINE_FOLIO_VMA_WALK(pvmw, src, vma, addr, PVMW_SYNC | PVMW_MIGRATION);
 	struct unmap_back b = { .src = src, .dst = dst, .vma = vma };
 
-	while (page_vma_mapped_walk(&pvmw)) {
+	while (unmap_run_walk(&pvmw)) {
 		if (pvmw.pte)
 			back_step(&b, &pvmw);
 		else

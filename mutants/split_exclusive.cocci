@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+expression entry;
+statement S;
+@@
+split_map_page(...)
+{
+  <...
+- if (!softleaf_is_migration_read(entry))
++ if (!softleaf_is_migration_read(entry) || unmap_mutated(SPLIT_EXCLUSIVE))
+	S
+  ...>
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+@@
+expression folio, vma;
+@@
+split_map_page(...)
+{
+  <...
+- mlock_vma_folio(folio, vma);
++ if (!unmap_mutated(SPLIT_MLOCK))
++	mlock_vma_folio(folio, vma);
+  ...>
+}
