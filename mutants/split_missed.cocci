@@ -2,7 +2,7 @@
 @@
 identifier s, b;
 @@
-split_run(struct split *s)
+split_map(struct split *s)
 {
   struct unmap_back *b = ...;
   ...

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 @@
 expression zero, page, first;
-identifier i;
 @@
-split_takes_zero(...)
+split_takes_zero(..., unsigned int i)
 {
   <...
-- zero & BIT(page + i - first)
-+ zero & BIT(unmap_mutated(SPLIT_ZERO) ? i : page + i - first)
+- zero & BIT(page - first)
++ zero & BIT(unmap_mutated(SPLIT_ZERO) ? i : page - first)
   ...>
 }

@@ -3,13 +3,15 @@
  * The first processor moves a folio to another place in memory; the second one meets the migration
  * entries that stand in for it meanwhile.
  *
- *	moved ROUNDS stored|half|forked|cleared [KIB]
+ *	moved ROUNDS stored|half|forked|cleared|beside [KIB]
  *
  * stored: it stores to a page, through an old TLB entry if there is one; what it stored must be
  * there in the end.
  * half: it unmaps one half; the folio must count as partially mapped in the end.
  * forked: it forks; parent and child must have the content.
  * cleared: it clears soft-dirty; a later store must set it.
+ * beside: two page tables map the folio; it unmaps the half that the first one maps, and has a huge
+ * page there.  The other half must have its content.
  * KIB: the size of folios.
  *
  * Needs /dev/unmap_test, which kernels have that are built for tests.
@@ -30,10 +32,14 @@
 #define LEN	(16 * PAGE)
 #define HALF	(LEN / 2)
 #define PLACES	64	/* where memory is, one after another */
+#define POLLS	200000
 #define AT	(5 * PAGE)
 #define FIRST	41
 #define LAST	43
 #define SOFT_DIRTY	(1ULL << 55)	/* of an entry of pagemap */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25	/* newer than some C libraries */
+#endif
 #define PARTLY	"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/nr_anon_partially_mapped"
 
 static char *all, *mem;
@@ -71,6 +77,24 @@ static bool ready(void)
 	NEED(!madvise(mem, LEN, MADV_DONTNEED));
 	memset(mem, FIRST, LEN);
 	partly = count_partly();
+	return true;
+}
+
+/*
+ * The folio is mapped half a folio off, so that two page tables map it.  Another one has pages in
+ * the first of the tables, too.
+ */
+static bool ready_beside(void)
+{
+	char *from = all + 4 * PMD, *to = all + PMD - HALF;
+
+	NEED(mmap(from, 2 * PMD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		  -1, 0) == from);
+	NEED(!madvise(from, 2 * PMD, MADV_HUGEPAGE));
+	memset(from, FIRST, LEN);
+	memset(from + PMD, FIRST, LEN);
+	NEED(mremap(from, 2 * PMD, 2 * PMD, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	mem = to + PMD;
 	return true;
 }
 
@@ -170,15 +194,43 @@ static bool is_noticed(void)
 	return entry & SOFT_DIRTY && all_moved();
 }
 
+/* A gate stops this processor here for a moment, until the other one stands at its second gate. */
+__attribute__((noinline)) static void moved_waits(void)
+{
+	asm volatile("" ::: "memory");
+}
+
+static void make_huge(void)
+{
+	if (madvise(mem, HALF, MADV_DONTNEED))
+		scene_says("MADV_DONTNEED: %m");
+	for (long i = 0; i < POLLS; i++)
+		moved_waits();
+	if (madvise(mem + HALF - PMD, PMD, MADV_COLLAPSE))
+		scene_says("MADV_COLLAPSE: %m");
+}
+
+static bool is_behind(void)
+{
+	for (size_t i = 0; i < LEN; i += PAGE)
+		if (mem[i] != (i < HALF ? 0 : FIRST)) {
+			scene_says("page %zu holds %d", i / PAGE, mem[i]);
+			return false;
+		}
+	return all_moved();
+}
+
 static const struct part {
 	const char *name;
+	bool (*ready)(void);
 	void (*second)(void);
 	bool (*right)(void);
 } parts[] = {
-	{ "stored", store, is_stored },
-	{ "half", unmap_half, is_partly },
-	{ "forked", fork_child, is_copied },
-	{ "cleared", clear, is_noticed },
+	{ "stored", ready, store, is_stored },
+	{ "half", ready, unmap_half, is_partly },
+	{ "forked", ready, fork_child, is_copied },
+	{ "cleared", ready, clear, is_noticed },
+	{ "beside", ready_beside, make_huge, is_behind },
 	{ }
 };
 
@@ -194,7 +246,7 @@ static const struct part *find(const char *name)
 int main(int argc, char **argv)
 {
 	const struct part *part = find(argc > 2 ? argv[2] : "stored");
-	const struct scene scene = { NULL, ready, warm, move, part->second, part->right };
+	const struct scene scene = { NULL, part->ready, warm, move, part->second, part->right };
 
 	if (!part->name)
 		return 2;

@@ -98,13 +98,16 @@ static inline bool unmap_run_walk(struct page_vma_mapped_walk *pvmw)
 {
 	unsigned long next;
 
+	/* Otherwise the walk could take a lock that it has dropped for one that it holds. */
+	VM_WARN_ON_ONCE(!(pvmw->flags & PVMW_SYNC));
 	while (!page_vma_mapped_walk(pvmw)) {
 		next = ALIGN_DOWN(pvmw->address, PMD_SIZE) + PMD_SIZE;
-		if (next >= vma_address_end(pvmw))
+		if (!next || next >= vma_address_end(pvmw))
 			return false;
 		pvmw->address = next;
 		pvmw->pmd = NULL;
 		pvmw->pte = NULL;
+		pvmw->ptl = NULL;
 	}
 	return true;
 }

@@ -70,6 +70,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     says: str = ""
     alone: bool = False
     parallel: bool = False
+    min: str = ""
     max: str = ""
     arch: str = ""
 
@@ -126,7 +127,7 @@ def meant_for(mutants: Sequence[Mutant], kernel: Version, arch: str) -> list[Mut
     """Return the mutants that this kernel's tests can find; all are compiled into each kernel."""
     return [
         mutant for mutant in mutants
-        if in_range(kernel, "", mutant.max) and mutant.arch in ("", arch)
+        if in_range(kernel, mutant.min, mutant.max) and mutant.arch in ("", arch)
     ]  # fmt: skip
 
 

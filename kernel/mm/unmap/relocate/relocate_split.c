@@ -33,36 +33,16 @@
  * @first: the first of the pages
  * @pgoff: its index in the anon_vma
  * @nr: how many
- * @zero: which of them need no memory: a bit for each
+ * @due: to which of them entries refer that may become the zero page: a bit for each
+ * @zero: which of those are full of zeroes
  */
 struct split {
 	struct unmap_back back;
 	struct page *first;
 	pgoff_t pgoff;
 	unsigned int nr;
-	unsigned long zero;
+	unsigned long due, zero;
 };
-
-/*
- * Whether the zero page can stand for this one.  Looked at without a page-table lock: nobody can
- * write to a page while migration entries refer to it, and once entries map it that others share,
- * who writes gets a copy, because it is locked.
- */
-static bool split_is_zero(struct page *page)
-{
-	return !PageCompound(page) && !PageHWPoison(page) &&
-	       !folio_test_mlocked(page_folio(page)) && pages_identical(page, ZERO_PAGE(0));
-}
-
-static void split_find_zero(struct split *s)
-{
-	unsigned int i;
-
-	s->zero = 0;
-	for (i = 0; i < s->nr; i++)
-		if (split_is_zero(s->first + i))
-			s->zero |= BIT(i);
-}
 
 /**
  * unmap_split_alike - how many migration entries differ from the first in nothing but the page
@@ -90,23 +70,40 @@ unsigned int unmap_split_alike(const pte_t *ptep, unsigned int limit)
 	return nr;
 }
 
+/* How many pages from the run's first on are folios of their own. */
+static unsigned long split_singles(const struct split *s)
+{
+	const struct page *end = s->first + s->nr, *page = s->back.page;
+
+	while (page < end && !PageCompound(page))
+		page++;
+	return page - s->back.page;
+}
+
 /* Law 2: how many entries the run may have. */
 static unsigned int split_limit(const struct split *s)
 {
 	const struct unmap_back *b = &s->back;
-	unsigned long nr = s->first + s->nr - b->page;
+	unsigned long nr = split_singles(s);
 
 	nr = min(nr, (unmap_run_table_end(b->addr, b->vma) - b->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
+}
+
+/* Whether the VMA may have the zero page in place of others. */
+static bool split_vma_takes_zero(const struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & VM_LOCKED) && !mm_forbids_zeropage(vma->vm_mm);
 }
 
 /* Whether page @i of the run is to be mapped by the zero page. */
 static bool split_takes_zero(const struct split *s, unsigned int i)
 {
 	const struct unmap_back *b = &s->back;
+	struct page *page = b->page + i;
 
-	return s->zero & BIT(b->page + i - s->first) && !(b->vma->vm_flags & VM_LOCKED) &&
-	       !mm_forbids_zeropage(b->vma->vm_mm);
+	return s->zero & BIT(page - s->first) && split_vma_takes_zero(b->vma) &&
+	       !folio_test_mlocked(page_folio(page));
 }
 
 /* The page had its rmap removed already; it leaves rss, too. */
@@ -141,6 +138,7 @@ static bool split_map_page(const struct unmap_back *b, unsigned int i, pte_t pte
 			      !folio_test_anon(folio), folio);
 	folio_get(folio);
 	first = atomic_inc_and_test(&page->_mapcount);
+	VM_WARN_ON_ONCE_FOLIO(!first && PageAnonExclusive(page), folio);
 	if (!softleaf_is_migration_read(b->entry))
 		SetPageAnonExclusive(page);
 	mlock_vma_folio(folio, b->vma);
@@ -156,6 +154,7 @@ static void split_assert(const struct split *s)
 	pte_t last = ptep_get(b->ptep + b->nr - 1);
 
 	VM_WARN_ON_ONCE_FOLIO(b->page < s->first || b->page + b->nr > s->first + s->nr, b->dst);
+	VM_WARN_ON_ONCE_FOLIO(PageCompound(b->page + b->nr - 1), b->dst);
 	VM_WARN_ON_ONCE_FOLIO(pte_present(last), b->dst);
 	VM_WARN_ON_ONCE_FOLIO(unmap_run_pfn(last) != page_to_pfn(b->page) + b->nr - 1, b->dst);
 }
@@ -185,12 +184,11 @@ static void split_map_run(const struct split *s)
 	unmap_count(UNMAP_STAT_BACK_ENTRIES, b->nr);
 }
 
-/* The page and those behind it, which its part has, or which are parts of one page. */
-static void split_run(struct split *s)
+/* The page and those behind it, which its part has, or which are folios of their own. */
+static void split_map(struct split *s)
 {
 	struct unmap_back *b = &s->back;
 
-	b->page = pfn_to_page(softleaf_to_pfn(b->entry));
 	b->src = page_folio(b->page);
 	b->dst = b->src;
 	if (folio_test_large(b->dst)) {
@@ -204,8 +202,22 @@ static void split_run(struct split *s)
 	split_map_run(s);
 }
 
+/* Note which pages the entries refer to, if the zero page may stand for them. */
+static void split_look(struct split *s)
+{
+	struct unmap_back *b = &s->back;
+	unsigned int first = b->page - s->first;
+
+	b->nr = 1;
+	if (PageCompound(b->page) || !split_vma_takes_zero(b->vma))
+		return;
+	b->nr = unmap_split_alike(b->ptep, split_limit(s));
+	s->due |= GENMASK(first + b->nr - 1, first);
+}
+
 /* All entries in one VMA.  @addr: of the first page that it may map. */
-static void split_to_vma(struct split *s, struct vm_area_struct *vma, unsigned long addr)
+static void split_in_vma(struct split *s, struct vm_area_struct *vma, unsigned long addr,
+			 void (*step)(struct split *s))
 {
 	struct folio *folio = page_folio(s->first);
 	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, addr, PVMW_SYNC | PVMW_MIGRATION);
@@ -215,15 +227,16 @@ static void split_to_vma(struct split *s, struct vm_area_struct *vma, unsigned l
 	pvmw.pgoff = s->pgoff;
 	s->back.vma = vma;
 	while (unmap_run_walk(&pvmw)) {
-		if (!unmap_back_start(&s->back, &pvmw))
+		if (WARN_ON_ONCE(!pvmw.pte) || !unmap_back_start(&s->back, &pvmw))
 			continue;
-		split_run(s);
+		s->back.page = pfn_to_page(softleaf_to_pfn(s->back.entry));
+		step(s);
 		unmap_run_walk_past(&pvmw, s->back.nr);
 	}
 }
 
 /* One walk, of all VMAs that may map one of the pages. */
-static void split_walk(struct split *s)
+static void split_walk(struct split *s, void (*step)(struct split *s))
 {
 	struct anon_vma *anon_vma = folio_anon_vma(page_folio(s->first));
 	struct anon_vma_chain *avc;
@@ -233,9 +246,28 @@ static void split_walk(struct split *s)
 		addr = compat_anon_address(avc->vma, s->pgoff, s->nr);
 		VM_WARN_ON_ONCE(addr == -EFAULT);
 		cond_resched();
-		split_to_vma(s, avc->vma, addr);
+		split_in_vma(s, avc->vma, addr, step);
 	}
 	unmap_count(UNMAP_STAT_SPLIT_WALKS, 1);
+}
+
+/*
+ * Of the pages that are mapped, which are full of zeroes?  Looked at without a page-table lock:
+ * nobody can write to a page while migration entries refer to it, and once entries map it that
+ * others share, who writes gets a copy, because it is locked.
+ */
+static void split_find_zero(struct split *s)
+{
+	unsigned long bit;
+
+	s->due = 0;
+	s->zero = 0;
+	split_walk(s, split_look);
+	for_each_set_bit(bit, &s->due, s->nr) {
+		cond_resched();
+		if (!PageHWPoison(s->first + bit) && pages_identical(s->first + bit, ZERO_PAGE(0)))
+			s->zero |= BIT(bit);
+	}
 }
 
 /* relocate.c did not queue what is mapped in part. */
@@ -270,7 +302,7 @@ bool __unmap_split_back(struct folio *folio, unsigned long nr, compat_back_flags
 		s.nr = min_t(unsigned long, left, SPLIT_TOGETHER);
 		if (flags & COMPAT_BACK_ZEROPAGE)
 			split_find_zero(&s);
-		split_walk(&s);
+		split_walk(&s, split_map);
 	}
 	split_note(folio, nr);
 	return true;

@@ -224,6 +224,33 @@ static void unmap_relocate_cuts_young_by_block(struct kunit *test)
 	}
 }
 
+/* Single pages do not share what they have recorded. */
+static void unmap_relocate_split_ends_where_entries_differ(struct kunit *test)
+{
+	struct unmap_relocate_test *t = test->priv;
+	swp_entry_t dirty;
+	unsigned int odd;
+
+	put_entries(t, 5);
+	KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, NR), NR);
+	KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, 7), 7);
+	KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, 1), 1);
+	for (odd = 1; odd < NR; odd++) {
+		put_entry(t, 5 + odd, swp_entry_to_pte(entry_of(t, odd - 1)));
+		KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, NR), odd);
+		put_entry(t, 5 + odd, plain_pte(t, odd));
+		KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, NR), odd);
+		if (migration_entry_supports_ad()) {
+			put_entry(t, 5 + odd, young_entry(t, odd));
+			KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, NR), odd);
+			dirty = make_migration_entry_dirty(entry_of(t, odd));
+			put_entry(t, 5 + odd, swp_entry_to_pte(dirty));
+			KUNIT_EXPECT_EQ(test, unmap_split_alike(t->table + 5, NR), odd);
+		}
+		put_entry(t, 5 + odd, swp_entry_to_pte(entry_of(t, odd)));
+	}
+}
+
 static struct kunit_case unmap_relocate_cases[] = {
 	KUNIT_CASE(unmap_relocate_back_is_whole),
 	KUNIT_CASE(unmap_relocate_back_ends_with_table),
@@ -231,6 +258,7 @@ static struct kunit_case unmap_relocate_cases[] = {
 	KUNIT_CASE(unmap_relocate_back_gathers_dirty),
 	KUNIT_CASE(unmap_relocate_back_gathers_young_by_block),
 	KUNIT_CASE(unmap_relocate_cuts_young_by_block),
+	KUNIT_CASE(unmap_relocate_split_ends_where_entries_differ),
 	{}
 };
 

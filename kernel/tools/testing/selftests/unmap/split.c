@@ -5,6 +5,7 @@
  *
  * whole       content, rss and statistics are as before, and each page is a folio of its own
  * parts       the same, of parts that are large folios
+ * uneven      the same, of parts of several sizes (Linux 6.18)
  * zeroes      pages full of zeroes give their memory back, and can be written
  * marks       soft-dirty and userfaultfd's write protection, in every other entry
  * shared      of each folio one half is shared with a child: it stays copy-on-write
@@ -87,6 +88,16 @@ static bool split_into(const char *mem, size_t len, unsigned long kib)
 	return write_text(SPLIT, text);
 }
 
+/* Split the folios of a range as little as makes their page @page a folio of its own. */
+static bool split_around(const char *mem, size_t len, long page)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%d,0x%lx,0x%lx,0,%ld", getpid(), (uintptr_t)mem,
+		 (uintptr_t)mem + len, page);
+	return write_text(SPLIT, text);
+}
+
 /* Split everything; true if all of it is in single pages, and has its content. */
 static bool split_all(const char *mem, unsigned char seed)
 {
@@ -137,6 +148,27 @@ TEST_LONG(split, parts)
 	fill(self->mem, LEN, SEED + 1);
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED + 1));
 	ASSERT_TRUE(split_all(self->mem, SEED + 1));
+}
+
+TEST_LONG(split, uneven)
+{
+	long pages = self->folio / PAGE, at[] = { 0, pages / 2, pages - 1 };
+
+	if (kernel_before(6, 18))
+		SKIP(return, "older kernels split folios into equal parts");
+	for (size_t i = 0; i < 3; i++)
+		ASSERT_TRUE(split_around(self->mem + i * self->folio % LEN, self->folio, at[i]));
+	EXPECT_FALSE(folios_are(self->mem, self->folio, variant->kib));
+	EXPECT_FALSE(folios_are(self->mem, self->folio, PAGE / KIB));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	for (long i = 0; i < PAGES; i++)
+		EXPECT_EQ(1, page_mapcount(self->mem + i * PAGE));
+	EXPECT_EQ(self->rss, smaps_kib(self->mem, LEN, "Rss"));
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_PAGEOUT));
+	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+	ASSERT_EQ(0, munmap(self->mem, LEN));
+	self->mem = NULL;
+	EXPECT_TRUE(is_about(self->anon - (long long)LEN, cgroup_stat("anon")));
 }
 
 /* Every third page is full of zeroes. */
