@@ -60,7 +60,7 @@ class Defect:
 
     by: a program with its arguments, or "kunit" and a suite.
     mutant: is switched on while the command runs.
-    says: what the kernel's error message has to say if it does not name mm/unmap.
+    says: what the kernel's error message has to say if it does not name mm/unmap; WORDS|WORDS.
     """
 
     way: str
@@ -221,7 +221,8 @@ def failure(defect: Defect, section: Section) -> str:
 def blames(report: Iterable[str], says: str, built: build.BuiltKernel) -> bool:
     """Whether an error message of the kernel names mm/unmap, or has these words, if any."""
     lines = list(report)
-    if any(HOME in line or (says and says in line) for line in lines):
+    words = (HOME, *(says.split("|") if says else ()))
+    if any(word in line for line in lines for word in words):
         return True
     own = kcsan.own_names(built).own
     frames = (match[1] for line in lines if (match := FRAME.match(line)))

@@ -14,7 +14,7 @@ from swathe.base.verdicts import Test, Verdict
 from swathe.guest import clock, session, vm
 from swathe.guest.clock import Clock
 from swathe.guest.session import Transcript
-from swathe.kernel import build, compiler
+from swathe.kernel import build, compiler, mutants
 from swathe.kernel.version import Version
 from swathe.race import gates, image, judge, places
 from swathe.race.judge import Played, Witness
@@ -131,13 +131,19 @@ def attempt(on: Stage, name: str, scene: Scene, program: Path, stop: threading.E
         return Played(name, scene, 0, (), None, "", str(error), on.built.target.name)
 
 
+def breakable(scene: Scene, built: build.BuiltKernel) -> tuple[str, ...]:
+    """Return the scene's mutants, but for those that cannot break this kernel."""
+    meant = mutants.meant_for(mutants.load(), Version.parse(built.version), built.target.name)
+    return tuple(mutant.name for mutant in meant if mutant.name in scene.mutants)
+
+
 def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Event) -> Played:
     """Play one scene; with its mutants behind, because they may end the guest."""
-    mutants = scene.mutants if on.request.mutants else ()
+    broken = breakable(scene, on.built) if on.request.mutants else ()
     rounds = on.request.rounds or scene.rounds
     command = " ".join([f"timeout {LIMIT} /bin/{program.name}", str(rounds), *scene.arguments])
     lines = ["cd /", f"report scene {name} -- {command}"]
-    for mutant in mutants:
+    for mutant in broken:
         lines += [f"echo {mutant} >{MUTANTS}", f"report mutant {mutant} -- {command}"]
     work = session.job(lines, {f"/bin/{program.name}": program})
     for _ in range(BOOTS):
@@ -148,7 +154,7 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
         if not patched(heard):
             break
     played = judge.judged(name, scene, rounds, Witness(heard, report, on.built))
-    return replace(played, mutants=mutants)
+    return replace(played, mutants=broken)
 
 
 def patched(heard: Transcript) -> bool:
