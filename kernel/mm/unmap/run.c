@@ -43,12 +43,23 @@ static unsigned int run_limit(const struct unmap_op *op)
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
 }
 
+/* Whether PageAnonExclusive of four pages is as @exclusive. */
+static __always_inline bool run_four_exclusive(const struct page *page, bool exclusive)
+{
+	unsigned long a = *compat_page_flags(page), b = *compat_page_flags(page + 1);
+	unsigned long c = *compat_page_flags(page + 2), d = *compat_page_flags(page + 3);
+
+	return (exclusive ? a & b & c & d : ~(a | b | c | d)) & BIT(PG_anon_exclusive);
+}
+
 /* Law 6: how many of the next @nr pages agree with the run's first in PageAnonExclusive. */
 static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr,
 					bool exclusive)
 {
 	unsigned int i = 0;
 
+	while (i + 4 <= nr && run_four_exclusive(page + i, exclusive))
+		i += 4;
 	while (i < nr && compat_anon_exclusive(page + i) == exclusive)
 		i++;
 	return i;
@@ -106,12 +117,12 @@ static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
 }
 
 /*
- * How many entries to compare before their pages are checked.  PageAnonExclusive may end
- * a run of swap-backed pages early: then no more than four.
+ * How many entries to compare before their pages are checked.  PageAnonExclusive may end a run of
+ * @nr pages early: then no more than it has, or four, so that on average none is read three times.
  */
-static __always_inline unsigned int run_ahead(unsigned int left, bool swap)
+static __always_inline unsigned int run_ahead(unsigned int left, unsigned int nr, bool swap)
 {
-	return swap ? min(left, 4U) : left;
+	return swap ? min(left, max(nr, 4U)) : left;
 }
 
 /*
@@ -128,7 +139,7 @@ static __always_inline unsigned int run_count_alike(pte_t *ptep, pte_t pte, stru
 	u64 page = unmap_run_step(want);
 	unsigned int nr = 0, step, same;
 
-	step = run_fours_alike(ptep, want, page, run_ahead(limit, swap));
+	step = run_fours_alike(ptep, want, page, run_ahead(limit, 0, swap));
 	step = step ?: pte_batch_hint(ptep, pte);
 	do {
 		same = swap ? run_exclusive_alike(first + nr, step, exclusive) : step;
@@ -136,7 +147,7 @@ static __always_inline unsigned int run_count_alike(pte_t *ptep, pte_t pte, stru
 		if (same < step || nr >= limit)
 			break;
 		want = __pte(pte_val(want) + step * page);
-		step = run_alike(ptep + nr, want, page, run_ahead(limit - nr, swap));
+		step = run_alike(ptep + nr, want, page, run_ahead(limit - nr, nr, swap));
 	} while (step);
 	return nr;
 }

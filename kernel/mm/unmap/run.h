@@ -90,6 +90,17 @@ static inline void unmap_run_walk_past(struct page_vma_mapped_walk *pvmw, unsign
 	pvmw->address += (nr - 1) * PAGE_SIZE;
 }
 
+/* The same; false if the walk has ended, because no other entry of the VMA can map the pages. */
+static inline bool unmap_run_walk_on(struct page_vma_mapped_walk *pvmw, unsigned int nr)
+{
+	if (nr == pvmw->nr_pages) {
+		page_vma_mapped_walk_done(pvmw);
+		return false;
+	}
+	unmap_run_walk_past(pvmw, nr);
+	return true;
+}
+
 /*
  * page_vma_mapped_walk(), but through all tables.  Stock's walk, but for Linux 7.3's, ends at a PMD
  * that maps a huge page of other memory, although entries of the folio may be behind it.

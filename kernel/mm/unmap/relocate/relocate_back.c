@@ -211,14 +211,18 @@ void unmap_back_run(struct unmap_back *b)
 	back_map(b);
 }
 
-/* One step of the walk.  The page-table lock (pvmw->ptl) is held. */
-static void back_step(struct unmap_back *b, struct page_vma_mapped_walk *pvmw)
+/* One step of the walk, whose page-table lock (pvmw->ptl) is held.  Returns whether it goes on. */
+static bool back_step(struct unmap_back *b, struct page_vma_mapped_walk *pvmw)
 {
+	if (!pvmw->pte) {
+		compat_remove_migration_pmd(pvmw, b->dst);
+		return true;
+	}
 	if (!unmap_back_start(b, pvmw))
-		return;
+		return true;
 	b->page = folio_page(b->dst, softleaf_to_pfn(b->entry) - folio_pfn(b->src));
 	unmap_back_run(b);
-	unmap_run_walk_past(pvmw, b->nr);
+	return unmap_run_walk_on(pvmw, b->nr);
 }
 
 /* Called by the rmap walk, which holds the rmap lock of @vma.  Does not sleep. */
@@ -229,12 +233,8 @@ static bool back_to_vma(struct folio *dst, struct vm_area_struct *vma, unsigned 
 	DEFINE_FOLIO_VMA_WALK(pvmw, src, vma, addr, PVMW_SYNC | PVMW_MIGRATION);
 	struct unmap_back b = { .src = src, .dst = dst, .vma = vma };
 
-	while (unmap_run_walk(&pvmw)) {
-		if (pvmw.pte)
-			back_step(&b, &pvmw);
-		else
-			compat_remove_migration_pmd(&pvmw, dst);
-	}
+	while (unmap_run_walk(&pvmw) && back_step(&b, &pvmw))
+		;
 	return true;
 }
 

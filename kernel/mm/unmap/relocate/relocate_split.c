@@ -8,6 +8,7 @@
  * Law 16: all parts are locked until each migration entry is gone.  None of them is pinned: the
  * folio had no unexpected reference when it was split, and nothing has mapped it since.
  */
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
@@ -231,7 +232,8 @@ static void split_in_vma(struct split *s, struct vm_area_struct *vma, unsigned l
 			continue;
 		s->back.page = pfn_to_page(softleaf_to_pfn(s->back.entry));
 		step(s);
-		unmap_run_walk_past(&pvmw, s->back.nr);
+		if (!unmap_run_walk_on(&pvmw, s->back.nr))
+			break;
 	}
 }
 
@@ -251,6 +253,20 @@ static void split_walk(struct split *s, void (*step)(struct split *s))
 	unmap_count(UNMAP_STAT_SPLIT_WALKS, 1);
 }
 
+/* Most pages show in their first word that they are not full of zeroes. */
+static bool split_begins_with_zero(struct page *page)
+{
+	const unsigned long *word;
+	bool zero;
+
+	if (PageCompound(page) || PageHWPoison(page))
+		return false;
+	word = kmap_local_page(page);
+	zero = !*word;
+	kunmap_local(word);
+	return zero;
+}
+
 /*
  * Of the pages that are mapped, which are full of zeroes?  Looked at without a page-table lock:
  * nobody can write to a page while migration entries refer to it, and once entries map it that
@@ -258,15 +274,21 @@ static void split_walk(struct split *s, void (*step)(struct split *s))
  */
 static void split_find_zero(struct split *s)
 {
-	unsigned long bit;
+	unsigned long i;
 
 	s->due = 0;
 	s->zero = 0;
+	for (i = 0; i < s->nr; i++)
+		if (split_begins_with_zero(s->first + i))
+			s->zero |= BIT(i);
+	if (!s->zero)
+		return;
 	split_walk(s, split_look);
-	for_each_set_bit(bit, &s->due, s->nr) {
+	s->zero &= s->due;
+	for_each_set_bit(i, &s->zero, s->nr) {
 		cond_resched();
-		if (!PageHWPoison(s->first + bit) && pages_identical(s->first + bit, ZERO_PAGE(0)))
-			s->zero |= BIT(bit);
+		if (!pages_identical(s->first + i, ZERO_PAGE(0)))
+			s->zero &= ~BIT(i);
 	}
 }
 
