@@ -6,7 +6,7 @@
  *
  * SIZE-zero: all pages but that one are full of zeroes.
  *
- * Report the second of two passes.  The figures of a page are those of a folio.
+ * Report the second of two passes.  What is reported per page is per folio here.
  *
  * Before: every folio has the size of the case.  After: all pages are single, and read as written;
  * of SIZE-zero, the memory of all but one page of each folio is free.

@@ -214,7 +214,7 @@ BENCHES = (
     ),
     Bench(
         "split",
-        "128 MiB of folios that MADV_COLD of one page each splits, a folio",
+        "MADV_COLD of one page in each folio of 128 MiB, which splits it; figures per folio",
         ("64K", "64K-zero", "1024K", "2048K", "2048K-zero"),
         "allocating and filling the pages, reading them afterwards",
         sized=True,
