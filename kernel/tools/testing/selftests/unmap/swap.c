@@ -37,7 +37,7 @@
 #define NEAR	(16 * PAGE)
 #define TIME_LIMIT	600	/* seconds: on a very busy machine, too */
 
-#define RACE_LIMIT	30	/* seconds, until a race has met its case */
+#define RACE_LIMIT	300	/* seconds, until a race has met its case */
 
 /* Swap slots that per-CPU caches may hold: free ones and freed ones. */
 #define SLOT_SLACK	(2 * 64 * sysconf(_SC_NPROCESSORS_ONLN))
