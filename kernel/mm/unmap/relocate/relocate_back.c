@@ -185,6 +185,7 @@ static void back_map(const struct unmap_back *b)
 /**
  * unmap_back_start - begin a run where the walk is
  * @b: gets the entry, and where it is
+ * @pvmw: the walk, at an entry
  *
  * Page-table lock (pvmw->ptl) held on entry and return.  Return: false if it is no migration
  * entry: what a device has for itself is outside rmap, and its page cannot have moved.

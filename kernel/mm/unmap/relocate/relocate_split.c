@@ -52,7 +52,7 @@ struct split {
  *
  * Page-table lock held on entry and return.
  */
-unsigned int unmap_split_alike(const pte_t *ptep, unsigned int limit)
+unsigned int unmap_split_alike(pte_t *ptep, unsigned int limit)
 {
 	pte_t next = unmap_leave_after(unmap_arch_peek(ptep));
 	unsigned int nr = 1;
