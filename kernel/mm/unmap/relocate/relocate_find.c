@@ -55,15 +55,16 @@ void unmap_relocate_cut_young(struct pte_run *run)
 }
 
 /*
- * A poisoned page gets a poison entry of its own.  memory_failure() marks a page, and not always
- * its folio, without the folio lock.  It counts the page when it is done; until then it has a
- * reference, because of which the folio does not move, or it gives up.
+ * A poisoned page gets a poison entry of its own.  memory_failure() marks a page without the folio
+ * lock, and its folio before it splits it; it counts the page when it is done.  Until then the page
+ * has a reference, because of which the folio does not move, or memory_failure() gives up.
  */
-static void relocate_cut_poisoned(struct pte_run *run)
+static void relocate_cut_poisoned(const struct folio *folio, struct pte_run *run)
 {
 	unsigned int i = 0;
 
-	if (!IS_ENABLED(CONFIG_MEMORY_FAILURE) || likely(!atomic_long_read(&num_poisoned_pages)))
+	if (!IS_ENABLED(CONFIG_MEMORY_FAILURE) ||
+	    likely(!atomic_long_read(&num_poisoned_pages) && !folio_test_has_hwpoisoned(folio)))
 		return;
 	while (i < run->nr && !PageHWPoison(run->page + i))
 		i++;
@@ -93,7 +94,7 @@ void unmap_relocate_find(struct relocate *r)
 	if (!pte_present(run->pte))
 		return;
 	run->nr = unmap_run_length_exclusive(op);
-	relocate_cut_poisoned(run);
+	relocate_cut_poisoned(op->folio, run);
 	if (!folio_test_anon(op->folio) && !pte_write(run->pte))
 		run->nr = relocate_alike(run, false);
 	unmap_relocate_cut_young(run);
