@@ -65,10 +65,11 @@ class Stage:
     def machine(self, scene: Scene, program: Path, home: Path) -> vm.Machine:
         """Return the guest's machine; the plugin keeps its files in home."""
         built, request = self.built, self.request
+        words = " ".join(filter(None, (scene.boot, request.boot)))
         if request.image:
-            machine = image.machine(built, request.boot, request.timeout)
+            machine = image.machine(built, words, request.timeout)
         else:
-            boot = f"{image.BOOT} {request.boot}".strip()
+            boot = f"{image.BOOT} {words}".strip()
             machine = vm.checking(built, image.CPUS, request.timeout, boot)
         if machine.clock is not Clock.HOST:
             raise EnvironmentLacks(NO_CLOCK)

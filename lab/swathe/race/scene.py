@@ -58,6 +58,7 @@ class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     program: scenes/PROGRAM.c, with its arguments behind the number of rounds
     kernels: those that have its places; none named: all
+    boot: additional kernel parameters
     mutants: each must make a round come out wrong
     """
 
@@ -67,6 +68,7 @@ class Scene(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     arguments: tuple[str, ...] = ()
     rounds: int = 20
     kernels: tuple[str, ...] = ()
+    boot: str = ""
     arches: tuple[str, ...] = ("x86_64",)
     mutants: tuple[str, ...] = ()
 
