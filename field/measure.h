@@ -12,6 +12,7 @@
  * measure_rows.c	the rows of one process: zap, lazyfree, swapout, ptetables
  * measure_team.c	the rows of many threads, and page faults
  * measure_file.c	the row of a mapped file
+ * measure_move.c	the rows of memory that moves to another node
  * measure_meter.c	what is counted beside the clock: interrupts, VmPTE, perf events
  * measure_switch.c	the switch and other settings, and the guardian, which puts them back
  * measure_figures.c	medians, and whether a change is more than noise
@@ -94,6 +95,8 @@ row_fn page_out_file;
 void open_file(void);
 /* The directory and its file system. */
 const char *describe_dir(void);
+/* measure_move.c */
+row_fn move_there_and_back;
 
 /* measure_memory.c: memory of @len bytes in folios of @kib KiB, or skip. */
 char *fill_anon(size_t len, unsigned long kib);

@@ -193,6 +193,9 @@ const struct row rows[] = {
 	{ .name = "multifault:many", .run = fault_together },
 	{ .name = "multifault:sparse", .run = fault_sparse, .len = GIB },
 	{ .name = "dontneed:many", .run = discard_together },
+	{ .name = "migrate:4K", .run = move_there_and_back, .kib = 4 },
+	{ .name = "migrate:64K", .run = move_there_and_back, .kib = 64 },
+	{ .name = "migrate:1024K", .run = move_there_and_back, .kib = 1024 },
 };
 
 const unsigned int nr_rows = ARRAY_SIZE(rows);

@@ -26,8 +26,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/nodes.h"
 #include "migrate.h"
-#include "migrate_nodes.h"
 
 static long move(const struct cargo *cargo, int node)
 {

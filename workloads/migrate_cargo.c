@@ -9,7 +9,7 @@
 
 #include "migrate.h"
 #include "lib/datafile.h"
-#include "migrate_nodes.h"
+#include "lib/nodes.h"
 
 #define FILE_PATH	"/mnt/migrate.data"
 

@@ -94,7 +94,8 @@ def run(kernel: build.KernelRequest, seed: int) -> list[Test]:
 
     def task(stop: threading.Event) -> list[Test]:
         machine = replace(
-            vm.checking(built, CPUS, LIMIT, clock=Clock.EXACT), cpu=built.target.short_strings
+            vm.checking(built, CPUS, LIMIT, vm.TWO_NODES, clock=Clock.EXACT),
+            cpu=built.target.short_strings,
         )
         heard = session.run(machine, job(program, seed), "field-measure", stop=stop).not_stopped()
         return judge({" ".join(section.words): section for section in heard.sections})

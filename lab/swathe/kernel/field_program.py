@@ -11,7 +11,8 @@ from swathe.kernel.arch import Arch
 SOURCES = ROOT / "field"
 # swathe-field has its own note_counters() in place of the one in report.c.
 WORKLOAD_PARTS = (
-    "anon", "census", "child", "datafile", "measure", "request", "tables", "text", "workers",
+    "anon", "census", "child", "datafile", "measure", "nodes", "request", "tables", "text",
+    "workers",
 )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory nodes, by raw system calls: see migrate_nodes.h. */
+/* Memory nodes, by raw system calls: see nodes.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "migrate_nodes.h"
+#include "nodes.h"
 
 #define NODE	"/sys/devices/system/node/node"
 #define BATCH	512

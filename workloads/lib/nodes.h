@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Memory nodes, by raw system calls. */
-#ifndef MIGRATE_NODES_H
-#define MIGRATE_NODES_H
+#ifndef NODES_H
+#define NODES_H
 
-#include "lib/workload.h"
+#include "workload.h"
 
 /* Skip unless nodes 0 and 1 each have @len bytes free, and 256 MiB more. */
 void need_nodes(size_t len);
@@ -14,4 +14,4 @@ long move_pages(unsigned long nr, void **pages, const int *nodes, int *status);
 /* Fail unless all pages of the range are on @node. */
 void check_node(char *mem, size_t len, int node);
 
-#endif /* MIGRATE_NODES_H */
+#endif /* NODES_H */
