@@ -197,7 +197,7 @@ def test_what_is_measured_is_judged_by_the_goals_of_its_kernel(
     capsys: pytest.CaptureFixture[str], words: list[str], verdict: str
 ) -> None:
     request = bench.request_from(__main__.parser().parse_args(["bench", "zap:64K", *words]))
-    result = instructions.BenchResult(tuple(zap(8.5e6, 6.6e6)), (), environment(), ())
+    result = instructions.BenchResult(tuple(zap(8.5e6, 6.6e6)), (), environment(), (), {})
     bench.show(request, result)
     cells = line(capsys.readouterr().out, "64K")
     assert " ".join(cells[6:]) == verdict

@@ -13,8 +13,9 @@ from swathe.base import paths
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import bench
 from swathe.guest import sections, session, settings, vm
+from swathe.guest.environment import Environment
 from swathe.kernel import arch, build, compiler
-from swathe.measure import benches, instructions, plugin, rows
+from swathe.measure import benches, instructions, plugin, rows, search
 
 Data = Callable[[str], str]
 
@@ -116,7 +117,8 @@ def test_sizes_are_cases_of_their_own() -> None:
     (choice,) = benches.choose(["lazyfree:64K"])
     assert choice.sized((256, 1024)).cases == ("64K@256M", "64K@1024M")
     assert choice.sized(()) == choice
-    lines = instructions.guest_lines("lazyfree", ["64K@1024M"], ["stock"], 3, False)
+    turns = instructions.runs(choice.bench, ["stock"], 3)
+    lines = instructions.guest_lines("lazyfree", ["64K@1024M"], turns, False)
     assert lines[-1] == "report lazyfree 64K@1024M stock 3 -- lazyfree 64K --mib 1024"
 
 
@@ -280,8 +282,13 @@ def test_cases_are_told_in_order_however_they_were_spread() -> None:
     ]
 
 
+def bench_of(name: str) -> benches.Bench:
+    return benches.choose([name])[0].bench
+
+
 def test_guest_lines_alternate_and_warm_up() -> None:
-    lines = instructions.guest_lines("lazyfree", ["64K"], ["stock", "swathe"], 3, False)
+    turns = instructions.runs(bench_of("lazyfree"), ["stock", "swathe"], 3)
+    lines = instructions.guest_lines("lazyfree", ["64K"], turns, False)
     reports = [line.split(" -- ")[0] for line in lines if line.startswith("report")]
     assert reports[:3] == [
         "report lazyfree 64K stock 0",
@@ -297,28 +304,30 @@ def test_guest_lines_alternate_and_warm_up() -> None:
 
 def test_every_kernel_reads_ahead_alike() -> None:
     for configs in (["7.3"], ["stock", "swathe"]):
-        lines = instructions.guest_lines("filemap", ["pageout"], configs, 3, False)
+        turns = instructions.runs(bench_of("filemap"), configs, 3)
+        lines = instructions.guest_lines("filemap", ["pageout"], turns, False)
         (read_ahead,) = [index for index, line in enumerate(lines) if "read_ahead_kb" in line]
         assert lines[read_ahead].startswith("echo 128 >/sys/block/vda/")
         assert read_ahead < next(i for i, line in enumerate(lines) if line.startswith("report"))
 
 
 def test_pristine_has_no_switch() -> None:
-    lines = instructions.guest_lines("lazyfree", ["64K"], ["pristine"], 3, True)
+    turns = instructions.runs(bench_of("lazyfree"), ["pristine"], 3)
+    lines = instructions.guest_lines("lazyfree", ["64K"], turns, True)
     assert not [line for line in lines if "$SWITCH" in line]
     assert lines[-1].endswith("-- lazyfree 64K --full")
 
 
 def test_strings_are_long_only_where_they_are_measured() -> None:
     def cpu(name: str, target: arch.Arch = arch.X86_64) -> str:
-        return instructions.processor(benches.choose([name])[0].bench, target)
+        return instructions.processor(bench_of(name), target)
 
     assert [cpu("multifault"), cpu("ptetables"), cpu("lazyfree", arch.ARM64)] == ["max"] * 3
     assert cpu("lazyfree") == "max,-erms,-fsrm"
 
 
 def test_choose_everything() -> None:
-    usual = [bench for bench in benches.BENCHES if not bench.packages]
+    usual = [bench for bench in benches.BENCHES if bench.name not in ("allocators", "search")]
     assert [choice.bench for choice in benches.choose([])] == usual
 
 
@@ -351,3 +360,41 @@ def test_choose_keeps_the_order_of_the_table() -> None:
 def test_unknown_names_list_the_known(name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         benches.choose([name])
+
+
+def test_a_pattern_is_drawn_once_in_each_config() -> None:
+    drawn = search.draw(benches.choose(["search"]), 7, 3)
+    assert drawn[0].cases == ("7-1", "7-2", "7-3")
+    assert search.draw(benches.choose(["search:7-2"]), 9, 3)[0].cases == ("7-2",)
+    assert instructions.runs(drawn[0].bench, ["stock", "swathe"], 3) == [
+        (1, "stock"),
+        (1, "swathe"),
+    ]
+    with pytest.raises(UsageError, match="alone"):
+        search.draw(benches.choose(["search", "zap:4K"]), 7, 3)
+    with pytest.raises(UsageError, match="SEED-NUMBER"):
+        benches.choose(["search:seven"])
+
+
+def test_the_worst_patterns_come_first() -> None:
+    reports = [
+        sections.Section(
+            ("search", case, config, "1"),
+            (f"# {case} it is", f"= instructions {value} instructions", "= pages 1 pages"),
+            0,
+        )
+        for case, config, value in (
+            ("7-1", "stock", 100), ("7-1", "swathe", 90),
+            ("7-2", "stock", 100), ("7-2", "swathe", 103),
+        )
+    ]  # fmt: skip
+    measured = tuple(rows.summarise(rows.collect(reports)))
+    told = rows.remarks(reports)
+    environment = Environment("7.3.4", "0", "QEMU", "gcc", 1, "4G", "x", "2026-01-01", "abc")
+    result = instructions.BenchResult(measured, (), environment, (), told)
+    assert [(one.case, one.ratio) for one in search.found(result)] == [("7-2", 1.03), ("7-1", 0.9)]
+    assert list(search.report(result))[1:] == [
+        "  7-2: 7-2 it is",
+        "  7-1: 7-1 it is",
+        "2 patterns: 1 more than 2 % dearer, 1 cheaper",
+    ]

@@ -27,7 +27,9 @@ void read_file(int fd, size_t len);
 char *map_file(int fd, size_t len, int flags);
 /* Stamp every page; @first is the file's page number of the first one. */
 void stamp_pages(char *mem, size_t len, u64 first);
-/* Fail unless every page holds its stamps.  The range must begin with page 0. */
+/* Fail unless every page holds its stamps; @first is the number of the first one. */
+void check_stamps(const char *mem, size_t len, u64 first);
+/* The same of a range that begins with page 0. */
 void check_contents(const char *mem, size_t len);
 /* Pages of the range that are in the page cache. */
 unsigned long count_cached(char *mem, size_t len);

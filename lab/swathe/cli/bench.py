@@ -16,16 +16,19 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
     ./swathe bench lazyfree --lru-gen 7       with the multi-gen LRU (0: the same kernel, without)
     ./swathe bench --json out.json            write the figures as JSON, too
+    ./swathe bench search --patterns 500      random programs: which get dearer
+    ./swathe bench search:7-12                one of them again
 """
 
 import argparse
+import random
 from pathlib import Path
 
 from swathe.base import parallel, table, ui
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import arguments
 from swathe.kernel import source
-from swathe.measure import bench_tables, benches, goals, instructions, rows
+from swathe.measure import bench_tables, benches, goals, instructions, rows, search
 
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
 
@@ -76,6 +79,14 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=repeats, default=3, metavar="N", help="measured runs (default, minimum: 3)"
     )
     parser.add_argument(
+        "--patterns", type=arguments.positive, default=100, metavar="N",
+        help="search: how many random programs (default: 100)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=arguments.positive, default=random.randrange(1, 1 << 16), metavar="S",
+        help="search: the seed of all of them",
+    )  # fmt: skip
+    parser.add_argument(
         "--jobs", type=arguments.positive, default=parallel.processors(), metavar="N",
         help="guests to run in parallel (default: one per processor)",
     )  # fmt: skip
@@ -87,7 +98,8 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 
 def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
-    choices = [choice.sized(args.mib) for choice in benches.choose(args.names, args.full)]
+    chosen = search.draw(benches.choose(args.names, args.full), args.seed, args.patterns)
+    choices = [choice.sized(args.mib) for choice in chosen]
     timeout = TIMEOUT_FULL if args.full and args.timeout == TIMEOUT else args.timeout
     if args.json and not args.json.resolve().parent.is_dir():
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
@@ -116,7 +128,8 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
     for choice in request.choices:
         found = [row for row in result.rows if row.bench == choice.bench.name]
         ui.out.print(f"{choice.bench.name}: {choice.bench.summary}")
-        for shown in bench_tables.of_bench(found, configs, judged, wanted):
+        shows = bench_tables.of_bench(found, configs, judged, wanted)
+        for shown in search.report(result) if choice.bench.drawn else shows:
             if isinstance(shown, str):
                 ui.out.print(shown, soft_wrap=True)
             else:

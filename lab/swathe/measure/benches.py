@@ -2,6 +2,7 @@
 """The table of benches: their cases, what they need, and what their figures exclude."""
 
 import itertools
+import re
 import textwrap
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from swathe.base.errors import UsageError
 from swathe.guest import vm
 
 ALWAYS_EXCLUDED = "idle time, wall time"
+# A case that its program draws.
+DRAWN = re.compile(r"\d+-\d+")
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,20 @@ class Bench:
     seconds: float = 1  # approximate duration of one run of a case: long benches start first
     guests: int = 1  # maximum number of guests to distribute its cases over
     packages: tuple[str, ...] = ()  # additional Debian packages; if any, it runs only when named
+    drawn: bool = False  # its cases are SEED-NUMBER; it runs only when named, once in each config
 
     @property
     def known(self) -> tuple[str, ...]:
         """All cases, in the order of the tables."""
         return self.cases + self.further
+
+    @property
+    def usual(self) -> bool:
+        """Whether it runs when no bench is named."""
+        return not self.packages and not self.drawn
+
+    def has(self, case: str) -> bool:
+        return case in self.known or (self.drawn and bool(DRAWN.fullmatch(case)))
 
     def groups(self, cases: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The cases of each boot."""
@@ -221,6 +233,18 @@ BENCHES = (
         seconds=2,
     ),
     Bench(
+        "compact",
+        "compaction of a memory node, and a page of 1 GiB in it, where every fourth folio is "
+        "left; figures per 2 MiB won",
+        ("4K", "64K", "4K-contig", "64K-contig"),
+        "filling the node, giving back three of four folios",
+        memory="6G",
+        full_memory="6G",
+        seconds=60,
+        guests=2,
+        boot=vm.TWO_NODES,
+    ),
+    Bench(
         "allocators",
         "heaps of jemalloc and Go programs, 170 MiB, freed and given back to the kernel",
         ("jemalloc", "jemalloc-live", "go", "go-live"),
@@ -229,6 +253,15 @@ BENCHES = (
         guests=2,
         seconds=4,
         packages=("libjemalloc-dev", "golang-go"),
+    ),
+    Bench(
+        "search",
+        "random programs that touch memory and give it back: which of them get dearer",
+        (),
+        "the first four rounds of each",
+        seconds=1,
+        guests=4,
+        drawn=True,
     ),
 )
 
@@ -264,6 +297,13 @@ def mib(case: str) -> int:
     return int(size.removesuffix("M")) if size else 0
 
 
+def in_order(bench: Bench, cases: list[str]) -> tuple[str, ...]:
+    """The cases in the order of the table, each once."""
+    if bench.drawn:
+        return tuple(dict.fromkeys(cases))
+    return tuple(case for case in bench.known if case in cases)
+
+
 def listing() -> str:
     """Return the list of all benches and cases for the help text."""
     return "\n".join(map(described, BENCHES))
@@ -272,7 +312,7 @@ def listing() -> str:
 def described(bench: Bench) -> str:
     """Return a bench's summary and its cases."""
     indent = " " * 15
-    said = [" ".join(bench.cases)]
+    said = [" ".join(bench.cases) or "SEED-NUMBER, or drawn from --seed: only when named"]
     if bench.further:
         said.append(f"with --full or named: {' '.join(bench.further)}")
     if bench.packages:
@@ -294,19 +334,18 @@ def choose(names: list[str], full: bool = False) -> list[Choice]:
     """
     wanted: dict[str, list[str]] = {}
     known = {bench.name: bench for bench in BENCHES}
-    for name in names or [bench.name for bench in BENCHES if not bench.packages]:
+    for name in names or [bench.name for bench in BENCHES if bench.usual]:
         head, _, case = name.partition(":")
         if head not in known:
             raise UsageError(f"there is no bench {head!r}; the benches are: {', '.join(known)}")
         bench = known[head]
-        if case and case not in bench.known:
-            raise UsageError(
-                f"bench {head} has no case {case!r}; its cases are: {', '.join(bench.known)}"
-            )
+        if case and not bench.has(case):
+            cases = "SEED-NUMBER" if bench.drawn else ", ".join(bench.known)
+            raise UsageError(f"bench {head} has no case {case!r}; its cases are: {cases}")
         usual = bench.known if full else bench.cases
         wanted.setdefault(head, []).extend([case] if case else usual)
     return [
-        Choice(bench, tuple(case for case in bench.known if case in wanted[bench.name]))
+        Choice(bench, in_order(bench, wanted[bench.name]))
         for bench in BENCHES
         if bench.name in wanted
     ]

@@ -46,6 +46,7 @@ class BenchResult:
     series: tuple[Series, ...]
     environment: environment.Environment
     skipped: tuple[str, ...]
+    remarks: dict[tuple[str, str], str]  # what programs say of their cases
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def measure(request: BenchRequest) -> BenchResult:
         tuple(rows.series(reports)),
         environment.look(ours, request.cpus, f"{memory // GIB}G", settings.read(told)),
         tuple(rows.skipped(reports)),
+        rows.remarks(reports),
     )
 
 
@@ -125,7 +127,15 @@ def disk_mib(request: BenchRequest, guest: Guest) -> int:
 
 
 def turns(request: BenchRequest, guest: Guest) -> int:
-    return len(guest.cases) * (1 + request.repeats * len(guest.configs))
+    return len(guest.cases) * len(runs(guest.bench, guest.configs, request.repeats))
+
+
+def runs(bench: benches.Bench, configs: Sequence[str], count: int) -> list[tuple[int, str]]:
+    """The runs of each case: repeat 0 is the warm-up."""
+    if bench.drawn:  # its program has warm rounds of its own
+        return [(1, config) for config in configs]
+    every = [(repeat, config) for repeat in range(1, count + 1) for config in configs]
+    return [(0, configs[0]), *every]
 
 
 def measure_all(request: BenchRequest, guests: Sequence[Guest]) -> list[list[sections.Section]]:
@@ -186,7 +196,9 @@ def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
     program = compiler.programs(WORKLOADS, compiler=target.compiler).get(name)
     if program is None:
         raise CheckFailed(f"workloads/{name}.c is missing")
-    lines = guest_lines(name, guest.cases, guest.configs, request.repeats, request.full)
+    lines = guest_lines(
+        name, guest.cases, runs(guest.bench, guest.configs, request.repeats), request.full
+    )
     files = {f"/bin/{name}": program, **allocators.files(name, target)}
     swap = (2 * max(map(benches.mib, guest.cases)) + 2) << 20
     lines = [*settings.choose_lru(request.lru_gen), *settings.LINES, *lines]
@@ -194,7 +206,7 @@ def guest_job(request: BenchRequest, guest: Guest) -> initramfs.Job:
 
 
 def guest_lines(
-    name: str, cases: Sequence[str], configs: Sequence[str], count: int, full: bool
+    name: str, cases: Sequence[str], turns: Sequence[tuple[int, str]], full: bool
 ) -> list[str]:
     """Return the commands of the guest's script.
 
@@ -211,8 +223,6 @@ def guest_lines(
     extra = " --full" if full else ""
     for case in cases:
         call = benches.arguments(case)
-        turns = [(0, configs[0])]
-        turns += [(repeat, config) for repeat in range(1, count + 1) for config in configs]
         for repeat, config in turns:
             if config in SWITCHED:
                 lines.append(f"echo {SWITCHED[config]} >$SWITCH || exit 9")

@@ -71,6 +71,16 @@ def points(section: Section) -> list[tuple[str, float, float]]:
     return found
 
 
+def remarks(sections: Sequence[Section]) -> dict[tuple[str, str], str]:
+    """The "# REMARK" line of each bench and case that has one."""
+    return {
+        (section.words[0], section.words[1]): line.removeprefix("# ")
+        for section in sections
+        for line in section.lines
+        if line.startswith("# ")
+    }
+
+
 def series(sections: Sequence[Section]) -> list[Series]:
     """Collect the points by bench, case, config and series; repeat 0 is the warm-up."""
     found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
@@ -90,7 +100,7 @@ def number(text: str) -> float:
 
 def complaint(section: Section) -> str:
     """Return a failed program's last message, or its status."""
-    said = [line for line in section.lines if not line.startswith(("= ", "~ "))]
+    said = [line for line in section.lines if not line.startswith(("= ", "~ ", "# "))]
     return said[-1] if said else f"status {section.status}"
 
 
