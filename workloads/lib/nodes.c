@@ -36,6 +36,14 @@ void allocate_on(int node)
 		fail("set_mempolicy failed: %s", strerror(errno));
 }
 
+void bind_range(char *mem, size_t len, int node)
+{
+	unsigned long mask = BIT(node);
+
+	if (syscall(SYS_mbind, mem, len, MPOL_BIND, &mask, 64UL, 0))
+		fail("mbind failed: %s", strerror(errno));
+}
+
 long move_pages(unsigned long nr, void **pages, const int *nodes, int *status)
 {
 	return syscall(SYS_move_pages, 0, nr, pages, nodes, status, MPOL_MF_MOVE_ALL);
