@@ -303,7 +303,7 @@ static void check_notes(struct __test_metadata *_metadata, const struct _test_da
 {
 	long noted = count_noted(self);
 
-	if (kib * KIB > PAGE || !kernel_before(6, 18)) {
+	if (kib * KIB > PAGE) {
 		check_counter(_metadata, self, NOTED, noted);
 		return;
 	}
