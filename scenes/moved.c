@@ -58,25 +58,13 @@ static bool make(const char *kib)
 	return scene_folios(all, PLACES * PMD, kib);
 }
 
-static long count_partly(void)
-{
-	long nr = -1;
-	FILE *file = fopen(PARTLY, "r");
-
-	if (file && fscanf(file, "%ld", &nr) != 1)
-		nr = -1;
-	if (file)
-		fclose(file);
-	return nr;
-}
-
 /* Of new pages, at a new place: a kernel that does not flush leaves old TLB entries here, too. */
 static bool ready(void)
 {
 	mem = all + rounds++ % PLACES * PMD;
 	NEED(!madvise(mem, LEN, MADV_DONTNEED));
 	memset(mem, FIRST, LEN);
-	partly = count_partly();
+	partly = scene_number(PARTLY);
 	return true;
 }
 
@@ -139,7 +127,7 @@ static void unmap_half(void)
 
 static bool is_partly(void)
 {
-	long now = count_partly();
+	long now = scene_number(PARTLY);
 
 	if (now != partly + 1)
 		scene_says("%ld folios are partially mapped, not %ld", now, partly + 1);

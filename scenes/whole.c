@@ -33,16 +33,9 @@ static long partly, split, seen, moved;
 static long count(const char *name)
 {
 	char path[160];
-	long nr = -1;
-	FILE *file;
 
 	snprintf(path, sizeof(path), STATS "%s", name);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%ld", &nr) != 1)
-		nr = -1;
-	if (file)
-		fclose(file);
-	return nr;
+	return scene_number(path);
 }
 
 static bool prepare(void)

@@ -73,7 +73,7 @@ static void scatter(struct rubble *r)
 		advise(r->mem + order[i] * r->folio, r->folio, MADV_DONTNEED);
 }
 
-/* Fail unless each folio that stays is where it was, as it was.  Returns how many folios that is. */
+/* Fail unless what stays is on node 1, and reads as written.  Returns how many folios that is. */
 static unsigned long inspect(const struct rubble *r)
 {
 	struct census census = take_census(r->mem, r->len);

@@ -8,7 +8,7 @@
  * order, how they are given back, in pieces of which size and in which order, how many of the pieces,
  * whether a child has the memory, too, and the tables_policy's alternatives.
  *
- * Each round is checked: what was given back reads as zero (or, if it was paged out, as written),
+ * After the last round: what was given back reads as zero (or, if it was paged out, as written),
  * all else as written.  The pattern is printed first, as a comment.
  */
 #define _GNU_SOURCE

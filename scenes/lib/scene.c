@@ -138,6 +138,18 @@ bool scene_write(const char *path, const char *text)
 	return done;
 }
 
+long scene_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long nr = -1;
+
+	if (file && fscanf(file, "%ld", &nr) != 1)
+		nr = -1;
+	if (file)
+		fclose(file);
+	return nr;
+}
+
 int scene_peek(const char *addr)
 {
 	int fd = open("/proc/self/mem", O_RDONLY);

@@ -55,6 +55,8 @@ void scene_says(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Memory of @len bytes, aligned to a PMD; @fd -1: private anonymous memory. */
 char *scene_map(size_t len, int fd);
 bool scene_write(const char *path, const char *text);
+/* The number in a file, -1 if there is none. */
+long scene_number(const char *path);
 
 /*
  * The byte that the page table leads to: this processor may have an old TLB entry.  -1 if it cannot

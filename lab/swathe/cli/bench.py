@@ -33,7 +33,7 @@ from swathe.measure import bench_tables, benches, goals, instructions, rows, sea
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
 
 
-def repeats(text: str) -> int:
+def repeat_count(text: str) -> int:
     number = arguments.positive(text)
     if number < 3:
         raise argparse.ArgumentTypeError("a median needs at least 3 repeats")
@@ -76,7 +76,11 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--json", type=Path, metavar="FILE", help="also write figures and environment as JSON"
     )
     parser.add_argument(
-        "--repeat", type=repeats, default=3, metavar="N", help="measured runs (default, minimum: 3)"
+        "--repeat",
+        type=repeat_count,
+        default=3,
+        metavar="N",
+        help="measured runs (default, minimum: 3)",
     )
     parser.add_argument(
         "--patterns", type=arguments.positive, default=100, metavar="N",
@@ -100,12 +104,13 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
     chosen = search.draw(benches.choose(args.names, args.full), args.seed, args.patterns)
     choices = [choice.sized(args.mib) for choice in chosen]
+    repeats = 1 if any(choice.bench.drawn for choice in choices) else args.repeat
     timeout = TIMEOUT_FULL if args.full and args.timeout == TIMEOUT else args.timeout
     if args.json and not args.json.resolve().parent.is_dir():
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
     return instructions.BenchRequest(
         arguments.request_from(args, pristine=False), tuple(choices), args.full,
-        arguments.against(args), args.repeat, args.cpus, timeout, args.boot, args.json, args.jobs,
+        arguments.against(args), repeats, args.cpus, timeout, args.boot, args.json, args.jobs,
         args.lru_gen,
     )  # fmt: skip
 
@@ -140,12 +145,19 @@ def show(request: instructions.BenchRequest, result: instructions.BenchResult) -
     for reason in result.skipped:
         ui.out.print(f"skipped: {reason}", markup=False, soft_wrap=True)
     ui.out.print(
-        f"median of {request.repeats} repeats, largest spread {100 * widest(result):.3f} %; "
-        f"1 instruction = 1 ns of guest time (-icount shift=0)",
+        f"{repeated(request, result)}; 1 instruction = 1 ns of guest time (-icount shift=0)",
         soft_wrap=True,
     )
     for line in (result.environment.line(), result.environment.settings):
         ui.out.print(line, markup=False, soft_wrap=True)
+
+
+def repeated(request: instructions.BenchRequest, result: instructions.BenchResult) -> str:
+    """How often each case ran, and how much that differed."""
+    if request.repeats == 1:
+        return "each case ran once in each state"
+    spread = f"{100 * widest(result):.3f} %"
+    return f"median of {request.repeats} repeats, largest spread {spread}"
 
 
 def with_goals(request: instructions.BenchRequest) -> bool:

@@ -236,8 +236,9 @@ BENCHES = (
         "compact",
         "compaction of a memory node, and a page of 1 GiB in it, where every fourth folio is "
         "left; figures per 2 MiB won",
-        ("4K", "64K", "4K-contig", "64K-contig"),
+        ("64K", "64K-contig"),
         "filling the node, giving back three of four folios",
+        further=("4K", "4K-contig"),
         memory="6G",
         full_memory="6G",
         seconds=60,
