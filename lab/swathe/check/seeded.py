@@ -113,7 +113,9 @@ def share(kernel: Kernel, defects: Sequence[Defect], stop: threading.Event) -> l
         damaged = section.status is None or kernel_log.first_report(console)
         if damaged and defect.mutant:
             break
-        finding = broken.conclude(kernel.built, defect, section, console, broken.cause(heard))
+        # The guest may have been lost later, with another mutant.
+        lost = broken.cause(heard) if section.status is None else ""
+        finding = broken.conclude(kernel.built, defect, section, console, lost)
         found.append(broken.tell(replace(finding, seconds=watch.took(len(found)))))
         if damaged:
             break
