@@ -63,19 +63,34 @@ static __always_inline pte_t unmap_leave_after(pte_t pte)
 	return pte_next_swp_offset(pte);
 }
 
-/* Write @pte into the run's first entry, and those of the next offsets into the others. */
+/* Write @pte into an entry, and make it that of the next one. */
+static __always_inline void unmap_leave_one(struct mm_struct *mm, unsigned long *addr, pte_t **ptep,
+					    pte_t *pte)
+{
+	unmap_arch_set_nonpresent(mm, *addr, *ptep, *pte);
+	*pte = unmap_leave_after(*pte);
+	*addr += PAGE_SIZE;
+	++*ptep;
+}
+
+/*
+ * Write @pte into the run's first entry, and those of the next offsets into the others: four at a
+ * time, because the loop would be half of what is executed.
+ */
 static __always_inline void unmap_leave_entries(struct unmap_op *op, pte_t pte)
 {
-	const pte_t *end = op->run.ptep + op->run.nr;
 	struct mm_struct *mm = op->vma->vm_mm;
 	unsigned long addr = op->run.addr;
-	pte_t *ptep;
+	pte_t *ptep = op->run.ptep;
+	const pte_t *end = ptep + op->run.nr;
+	int i;
 
-	for (ptep = op->run.ptep; ptep < end; ptep++) {
-		unmap_arch_set_nonpresent(mm, addr, ptep, pte);
-		pte = unmap_leave_after(pte);
-		addr += PAGE_SIZE;
-	}
+	unmap_leave_one(mm, &addr, &ptep, &pte);
+	while (end - ptep >= 4)
+		for (i = 0; i < 4; i++)
+			unmap_leave_one(mm, &addr, &ptep, &pte);
+	while (ptep < end)
+		unmap_leave_one(mm, &addr, &ptep, &pte);
 }
 
 #endif /* __MM_UNMAP_LEAVE_H */

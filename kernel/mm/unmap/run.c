@@ -168,6 +168,16 @@ unsigned int unmap_run_length_within(pte_t *ptep, pte_t pte, unsigned int limit)
 	return min(limit, run_count_alike(ptep, pte, NULL, limit, false));
 }
 
+/*
+ * The length of a run; of anonymous folios, @anon, that of pages which agree in
+ * PageAnonExclusive.  Not inline: what it saves on the stack, lazyfree folios would pay, too.
+ */
+static noinline unsigned int run_length_exclusive(const struct pte_run *run, unsigned int limit,
+						  bool anon)
+{
+	return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit, anon));
+}
+
 /**
  * unmap_run_length - count the entries of a run
  * @op: its folio is large, and its @run starts at a present entry
@@ -184,7 +194,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
 	unsigned int limit = run_limit(op);
 
 	if (folio_test_anon(folio) && folio_test_swapbacked(folio))
-		return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit, true));
+		return run_length_exclusive(run, limit, true);
 	/* No call of unmap_run_length_within(), which takes half a percent of lazyfree 64K. */
 	return min(limit, run_count_alike(run->ptep, run->pte, NULL, limit, false));
 }
@@ -200,11 +210,7 @@ unsigned int unmap_run_length(struct unmap_op *op)
  */
 unsigned int unmap_run_length_exclusive(struct unmap_op *op)
 {
-	const struct pte_run *run = &op->run;
-	unsigned int limit = run_limit(op);
-
-	return min(limit, run_count_alike(run->ptep, run->pte, run->page, limit,
-					  folio_test_anon(op->folio)));
+	return run_length_exclusive(&op->run, run_limit(op), folio_test_anon(op->folio));
 }
 
 /**

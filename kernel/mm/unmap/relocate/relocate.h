@@ -98,6 +98,7 @@ pte_t unmap_back_pte(const struct unmap_back *b);
 void unmap_back_find(struct unmap_back *b);
 
 /* relocate_split.c: for tests. */
+unsigned int unmap_split_limit(const struct unmap_back *b, unsigned long nr);
 unsigned int unmap_split_alike(pte_t *ptep, unsigned int limit);
 
 #endif /* __MM_UNMAP_RELOCATE_H */

@@ -81,14 +81,23 @@ static unsigned long split_singles(const struct split *s)
 	return page - s->back.page;
 }
 
-/* Law 2: how many entries the run may have. */
-static unsigned int split_limit(const struct split *s)
+/**
+ * unmap_split_limit - law 2: how many entries a run of single pages may have
+ * @b: its first entry
+ * @nr: how many pages from its page on are single
+ */
+unsigned int unmap_split_limit(const struct unmap_back *b, unsigned long nr)
 {
-	const struct unmap_back *b = &s->back;
-	unsigned long nr = split_singles(s);
-
 	nr = min(nr, (unmap_run_table_end(b->addr, b->vma) - b->addr) >> PAGE_SHIFT);
 	return min_t(unsigned long, nr, READ_ONCE(unmap_max_run));
+}
+
+/* How many entries from the run's first on come back together. */
+static unsigned int split_alike(const struct split *s)
+{
+	const struct unmap_back *b = &s->back;
+
+	return unmap_split_alike(b->ptep, unmap_split_limit(b, split_singles(s)));
 }
 
 /* Whether the VMA may have the zero page in place of others. */
@@ -196,7 +205,7 @@ static void split_map(struct split *s)
 		unmap_back_run(b);
 		return;
 	}
-	b->nr = unmap_split_alike(b->ptep, split_limit(s));
+	b->nr = split_alike(s);
 	b->young = softleaf_is_migration_young(b->entry);
 	b->dirty = softleaf_is_migration_dirty(b->entry);
 	unmap_window();
@@ -212,7 +221,7 @@ static void split_look(struct split *s)
 	b->nr = 1;
 	if (PageCompound(b->page) || !split_vma_takes_zero(b->vma))
 		return;
-	b->nr = unmap_split_alike(b->ptep, split_limit(s));
+	b->nr = split_alike(s);
 	s->due |= GENMASK(first + b->nr - 1, first);
 }
 

@@ -251,6 +251,24 @@ static void unmap_relocate_split_ends_where_entries_differ(struct kunit *test)
 	}
 }
 
+/* Law 2: the table, the VMA, the maximum, and what is single. */
+static void unmap_relocate_split_ends_with_table(struct kunit *test)
+{
+	struct unmap_relocate_test *t = test->priv;
+	struct unmap_back b;
+
+	put_entries(t, PTRS_PER_PTE - 4);
+	b = find_back(t, PTRS_PER_PTE - 4, 0);
+	KUNIT_EXPECT_EQ(test, unmap_split_limit(&b, NR), 4);
+	KUNIT_EXPECT_EQ(test, unmap_split_limit(&b, 3), 3);
+	b = find_back(t, PTRS_PER_PTE, 4);
+	KUNIT_EXPECT_EQ(test, unmap_split_limit(&b, NR), NR);
+	t->vma.vm_end = b.addr + 5 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, unmap_split_limit(&b, NR), 5);
+	WRITE_ONCE(unmap_max_run, 2);
+	KUNIT_EXPECT_EQ(test, unmap_split_limit(&b, NR), 2);
+}
+
 static struct kunit_case unmap_relocate_cases[] = {
 	KUNIT_CASE(unmap_relocate_back_is_whole),
 	KUNIT_CASE(unmap_relocate_back_ends_with_table),
@@ -259,6 +277,7 @@ static struct kunit_case unmap_relocate_cases[] = {
 	KUNIT_CASE(unmap_relocate_back_gathers_young_by_block),
 	KUNIT_CASE(unmap_relocate_cuts_young_by_block),
 	KUNIT_CASE(unmap_relocate_split_ends_where_entries_differ),
+	KUNIT_CASE(unmap_relocate_split_ends_with_table),
 	{}
 };
 
