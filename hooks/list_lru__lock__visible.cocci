@@ -4,7 +4,7 @@
 /// Target:   mm/list_lru.c, lock_list_lru_of_memcg()
 /// Why here: between finding a removed group's successor and locking its list, that list's number
 ///           may go to a new group: who holds the lock can look again.  7.3 offers list_lru_lock().
-/// Missing:  mm/unmap/tables/tables_shrink.c does not link.
+/// Missing:  mm/unmap/tables/tables_wait.c does not link.
 
 @@
 type T;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// Free the page tables that MADV_FREE leaves empty.
 ///
-/// Target:   mm/madvise.c, madvise_free_pte_range() and madvise_free_single_vma()
+/// Target:   mm/madvise.c, madvise_free_pte_range()
 /// Why here: MADV_FREE frees swap entries at once, under the page-table lock: there it can be
-///           seen that the last entry went.  The tables are freed together after the walk.
+///           seen that the last entry went.
 /// Missing:  page tables of swapped-out memory stay after MADV_FREE until munmap().
 
 @freed@
@@ -15,19 +15,10 @@ madvise_free_pte_range(...) {
 - 	add_mm_counter(mm, MM_SWAPENTS, nr_swap);
 + if (nr_swap) {
 + 	add_mm_counter(mm, MM_SWAPENTS, nr_swap);
-+ 	unmap_kept_swap_freed(mm, start_pte, end - 1);
++ 	unmap_swap_freed(mm, start_pte, end - 1);
 + }
   if (start_pte) {
   ...
   }
-...>
-}
-
-@over@
-@@
-madvise_free_single_vma(...) {
-<...
-  tlb_finish_mmu(...);
-+ unmap_sweep_own();
 ...>
 }

@@ -5,7 +5,7 @@ expression table;
 unmap_table_was_used(...)
 {
   <...
-- unmap_table_stamp(table, 0);
-+ unmap_table_stamp(table, unmap_mutated(DROP_AGED) ? jiffies - unmap_table_age(table) : 0);
+- drop_stamp(table, 0);
++ drop_stamp(table, unmap_mutated(DROP_AGED) ? unmap_table_now() - unmap_table_age(table) : 0);
   ...>
 }

@@ -13,12 +13,3 @@ static int madvise_free_pte_range(pmd_t *pmd, unsigned long addr, unsigned long 
 	}
 	return 0;
 }
-
-static int madvise_free_single_vma(struct area *vma)
-{
-	tlb_gather_mmu(&tlb, mm);
-	walk(vma);
-	tlb_finish_mmu(&tlb);
-
-	return 0;
-}

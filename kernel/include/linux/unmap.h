@@ -185,7 +185,7 @@ static inline bool unmap_fill_again(ssize_t *err)
 /*
  * Empty page tables are freed while stock code runs.  With these functions stock code
  * notices that a table is gone, or has empty tables freed.  See mm/unmap/tables/table_readers.c
- * and tables_kept.c.
+ * and tables_wait.c.
  */
 #ifdef CONFIG_UNMAP_TABLES
 pte_t *unmap_alloc_map_lock(struct mm_struct *mm, pmd_t *pmd,
@@ -200,24 +200,35 @@ void unmap_sweep_range(struct mm_struct *mm, unsigned long start,
 		       unsigned long end);
 void unmap_sweep_vma_range(struct vm_area_struct *vma, unsigned long start,
 			   unsigned long end);
-void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
-void unmap_sweep_own(void);
+void unmap_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr);
 void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priority);
-void unmap_flush_and_sweep(void);
+
+void __unmap_table_leave(struct ptdesc *table);
 
 /*
- * In mm->flags: this mm has, or had, a record of empty page tables.  Never cleared, and not
- * inherited: see MMF_UNMAP_MARKED.
+ * A page table is no longer in its PMD, or is about to be linked through its descriptor: it must
+ * not wait in a list then.  Nor may it keep our word: stock takes that for the count of a shared
+ * page of PMDs, and sets it to 0 in none but those.  Also while the switch is off: it may have
+ * been on.
  */
-#define MMF_UNMAP_KEPT	14
-
-void __unmap_kept_exit(struct mm_struct *mm);
-
-/* The last user of @mm is gone, and its memory is still there: nothing may refer to it any more. */
-static inline void unmap_kept_exit(struct mm_struct *mm)
+static inline void unmap_table_leave(struct mm_struct *mm, pgtable_t token)
 {
-	if (unlikely(mm_flags_test(MMF_UNMAP_KEPT, mm)))
-		__unmap_kept_exit(mm);
+	struct ptdesc *table = page_ptdesc(token);
+
+	if (unlikely(table->__page_mapping == (unsigned long)mm))
+		__unmap_table_leave(table);
+	WRITE_ONCE(table->pt_index, 0);
+}
+
+void __unmap_table_moved(struct ptdesc *table, unsigned long addr);
+
+/* mremap() has moved a whole page table of @mm to @addr. */
+static inline void unmap_table_moved(struct mm_struct *mm, pgtable_t token, unsigned long addr)
+{
+	struct ptdesc *table = page_ptdesc(token);
+
+	if (unlikely(table->__page_mapping == (unsigned long)mm))
+		__unmap_table_moved(table, addr);
 }
 
 /*
@@ -247,7 +258,6 @@ static inline bool unmap_pmd_bad(pmd_t *pmd)
 #else
 #define unmap_fault_map_lock	pte_offset_map_lock
 #define unmap_alloc_map_lock	pte_alloc_map_lock
-#define unmap_flush_and_sweep	try_to_unmap_flush
 
 static inline bool unmap_pmd_bad(pmd_t *pmd)
 {
@@ -286,12 +296,7 @@ static inline void unmap_sweep_vma_range(struct vm_area_struct *vma,
 {
 }
 
-static inline void unmap_kept_swap_freed(struct mm_struct *mm, pte_t *pte,
-					 unsigned long addr)
-{
-}
-
-static inline void unmap_sweep_own(void)
+static inline void unmap_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 {
 }
 
@@ -299,7 +304,11 @@ static inline void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memc
 {
 }
 
-static inline void unmap_kept_exit(struct mm_struct *mm)
+static inline void unmap_table_leave(struct mm_struct *mm, pgtable_t token)
+{
+}
+
+static inline void unmap_table_moved(struct mm_struct *mm, pgtable_t token, unsigned long addr)
 {
 }
 #endif /* CONFIG_UNMAP_TABLES */

@@ -316,4 +316,14 @@ static inline void unmap_arch_flush_mm(struct mm_struct *mm)
 #define UNMAP_ARCH_UNMAPS_ONE	false
 #endif
 
+/* A number of an mm that no other has or had; elsewhere its address, which the next one may get. */
+static inline unsigned long unmap_arch_mm_number(const struct mm_struct *mm)
+{
+#if defined(CONFIG_X86) && !defined(CONFIG_UML)
+	return mm->context.ctx_id;
+#else
+	return (unsigned long)mm;
+#endif
+}
+
 #endif /* __MM_UNMAP_ARCH_H */

@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "knobs.h"
 #include "stat.h"
-#include "tables/table.h"
+#include "tables/policy.h"
 
 #define UNMAP_ALL_BITS							\
 	(BIT(UNMAP_BIT_EVICT) | BIT(UNMAP_BIT_DISCARD) |		\
@@ -117,7 +117,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (parse_bits(buf, &bits))
 		return -EINVAL;
 	switch_bits(bits);
-	/* The worker may have records from before, for which nothing else would wake it. */
+	/* Tables may have waited for the worker before, for which nothing else would wake it. */
 	if (IS_ENABLED(CONFIG_UNMAP_TABLES))
 		unmap_worker_policy_changed();
 	return len;

@@ -154,6 +154,14 @@
  *     entries refer to and law 6, relocate_back.c: back_assert() and relocate_split.c:
  *     split_assert() the same on the way back.  Tested by relocate and split, and by scenes
  *     (moved_...).
+ *
+ * 17. Waiting.  An empty page table that waits is in a list through its own descriptor.  It
+ *     leaves the list before the descriptor's words are used for anything else: who takes it out
+ *     of its PMD calls unmap_table_leave() before it is freed, handed to RCU or deposited.  Who
+ *     picks it from the list reaches it through its PMD only, with the mmap lock, once the list's
+ *     lock is dropped.  See tables_wait.c: unmap_table_assert_left() asserts it where mm/unmap
+ *     frees tables, and the page allocator, which takes a mapping that is left for a bad page.
+ *     Tested by waits.
  */
 #ifndef __MM_UNMAP_INTERNAL_H
 #define __MM_UNMAP_INTERNAL_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What reclaim does about page tables.  Full ones first.  When it finds nothing else: free empty
- * ones that the policy "pressure" has kept, however young they are, and wait for those that are
- * about to be freed.
+ * ones that wait, however young they are, and wait for those that are about to be freed.
  *
  * Unhooked tables wait for their grace period, and stay charged meanwhile.  The next pass of
  * reclaim finds nothing, and a process of a group at its limit would be OOM-killed although the
@@ -17,7 +16,7 @@
 #include "drop/drop.h"
 #include "internal.h"
 #include "tables/table.h"
-#include "tables/tables_kept.h"
+#include "tables/tables_wait.h"
 
 /*
  * Whether this task may be killed for lack of memory in the group, which is its own or one above.
@@ -47,9 +46,7 @@ void unmap_shrink_slab(gfp_t gfp, int nid, struct mem_cgroup *memcg, int priorit
 		unmap_drop_tables(gfp, nid, memcg, priority);
 	if (likely(priority) || !unmap_tables_enabled())
 		return;
-	unmap_kept_shrink_all(nid, memcg);
-	if (!urgent_for_current(gfp, memcg))
-		return;
-	unmap_grace_await_room(1);
-	unmap_sweep_own();
+	unmap_free_all_waiting(nid, memcg);
+	if (urgent_for_current(gfp, memcg))
+		unmap_grace_await_room(1);
 }

@@ -68,7 +68,9 @@ disturb() { # SEED
 		[ @FLIP@ = 0 ] || echo $((bits % 4 + bits / 4 % 2 * 8 + bits / 8 * 16)) >$REAL/enabled
 		echo $((n / 1048576 % 2 * 100)) >$REAL/drop_idle_ms
 		echo 0 >$REAL/drop_share
-		case $((n / 524288 % 2)) in 0) echo eager ;; *) echo pressure ;; esac >$REAL/tables_policy
+		case $((n / 524288 % 3)) in
+		0) echo adaptive ;; 1) echo eager ;; *) echo pressure ;;
+		esac >$REAL/tables_policy
 		n=$(((n * 1103515245 + 12345) % 2147483648))
 		case $((n / 65536 % 6)) in
 		0) echo 1 ;; 1) echo 3 ;; 2) echo 16 ;; 3) echo 100 ;; *) echo 512 ;;
@@ -93,7 +95,7 @@ report stress run -- inside @COMMAND@
 kill $!
 echo y >$REAL/enabled
 echo 512 >$REAL/max_run
-echo eager >$REAL/tables_policy
+echo adaptive >$REAL/tables_policy
 sleep 1
 echo 1G >$GROUP/memory.reclaim 2>/dev/null
 rmdir $GROUP

@@ -71,7 +71,6 @@ static pid_t unmap_trace_owner(const struct mm_struct *mm)
 #define UNMAP_TABLE_BYS					\
 	EM(TABLE_BY_DISCARD,		"discard")	\
 	EM(TABLE_BY_MOVE,		"move")		\
-	EM(TABLE_BY_OWN,		"own")		\
 	EM(TABLE_BY_WORKER,		"worker")	\
 	EM(TABLE_BY_SHRINKER,		"shrinker")	\
 	EMe(TABLE_BY_DROP,		"drop")

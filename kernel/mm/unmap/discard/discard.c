@@ -234,14 +234,20 @@ static __always_inline bool discard_emptied_all(const struct discard *d, unsigne
 
 /*
  * Whether the page table is empty; if it will be looked at again with the others of the batch,
- * whether it may be.
+ * whether it may be.  The watched entry is none.
  */
-static __always_inline bool discard_looks_empty(const struct discard *d, pte_t *table,
-						bool gather)
+static bool discard_looks_empty(const struct discard *d, pte_t *table, bool gather)
 {
 	if (d->remains || discard_is_last(d) || gather)
-		return unmap_table_emptied(table);
-	return unmap_table_may_be_empty(d->tlb->mm, table);
+		return unmap_table_look(table);
+	return unmap_table_glance(d->tlb->mm, table);
+}
+
+/* Nothing was cleared here, and the table waits already: it need not be looked at again. */
+static bool discard_left_waiting(const struct discard *d, pte_t *table, unsigned long addr)
+{
+	return !d->entries && !d->others && unmap_table_waits(d->tlb->mm, virt_to_ptdesc(table)) &&
+	       !discard_takes_all(d, addr, d->end);
 }
 
 /* The pass ended in the middle, and the next one goes on from there: something is left. */
@@ -265,6 +271,10 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	    unmap_table_stays(table))
 		return TABLE_STAYS;
 	all = discard_emptied_all(d, addr);
+	if (!all && likely(unmap_table_watched_used(table)))
+		return TABLE_STAYS;
+	if (discard_left_waiting(d, table, addr))
+		return TABLE_STAYS;
 	/*
 	 * Ask once: the answer may change, and discard_looks_empty() looks at all entries only if
 	 * it is true.
@@ -272,6 +282,10 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 	gather = discard_is_for_gather(d, addr);
 	if (!all && !discard_looks_empty(d, table, gather))
 		return TABLE_STAYS;
+	if ((all || discard_is_last(d)) && !gather && discard_lets_wait(d, table, addr)) {
+		unmap_count(UNMAP_STAT_TABLES_NOTICED, all);
+		return TABLE_STAYS;
+	}
 	if (discard_is_last(d) && discard_give_back(d, pmd, table, addr, ptl)) {
 		unmap_count(UNMAP_STAT_TABLES_NOTICED, all);
 		return TABLE_FLUSHED;

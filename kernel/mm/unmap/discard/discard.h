@@ -173,6 +173,7 @@ unsigned long discard_range(struct discard *d, pmd_t *pmd);
 
 /* discard_tables.c */
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
+bool discard_lets_wait(struct discard *d, pte_t *table, unsigned long addr);
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,
 		       spinlock_t *ptl);
 

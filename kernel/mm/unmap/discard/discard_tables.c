@@ -11,6 +11,10 @@
 #include <asm/tlb.h>
 
 #include "discard.h"
+#include "../tables/policy.h"
+
+/* Stretches of so many pages at most are looked at first: see discard_is_hole(). */
+#define HOLE	16
 
 struct zap_details unmap_zap_dontneed = {
 	COMPAT_ZAP_ALL,
@@ -92,6 +96,24 @@ void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr)
 	unmap_batch_note(d->tables, pmd, addr);
 	if (discard_takes_all(d, addr, d->end))
 		unmap_batch_note_whole(d->tables, addr);
+}
+
+/**
+ * discard_lets_wait - let an empty page table wait, if the policy says so
+ * @d: the pass that has just emptied it
+ * @table: all of its entries were seen none since its lock was taken
+ * @addr: an address the table translates
+ *
+ * Not a table that stock frees, too (law 11).  Locks as above.  Return: whether it waits.
+ */
+bool discard_lets_wait(struct discard *d, pte_t *table, unsigned long addr)
+{
+	struct mm_struct *mm = d->tlb->mm;
+
+	if (!IS_ENABLED(CONFIG_UNMAP_TABLES) || discard_takes_all(d, addr, d->end) ||
+	    !discard_may_note(d, addr) || !unmap_policy_waits(mm, addr))
+		return false;
+	return unmap_table_wait(mm, table, addr);
 }
 
 /**
@@ -189,6 +211,54 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 	return discard_range(d, pmd);
 }
 
+/* A stretch of a few pages in one page table seems to begin with nothing.  No lock: a hint. */
+static bool discard_seems_hole(pmd_t *pmd, unsigned long addr, unsigned long end)
+{
+	pte_t *ptep;
+	bool none;
+
+	if (end - addr > HOLE * PAGE_SIZE || (addr ^ (end - 1)) & PMD_MASK)
+		return false;
+	ptep = pte_offset_map(pmd, addr);
+	if (!ptep)
+		return false;
+	none = pte_none(unmap_arch_peek(ptep));
+	pte_unmap(ptep);
+	return none;
+}
+
+/*
+ * Who purges a sparse range in small pieces finds nothing in most of them: to set up a pass costs
+ * more than such a stretch takes in stock.
+ *
+ * Returns true if all entries of the stretch were seen none under the page-table lock, which is
+ * taken and dropped, and there is no reason to look at the table.
+ */
+static bool discard_is_hole(struct mm_struct *mm, pmd_t *pmd, unsigned long addr,
+			    unsigned long end)
+{
+	unsigned int i = 0, nr = (end - addr) >> PAGE_SHIFT;
+	pte_t *start, *table;
+	bool hole;
+	spinlock_t *ptl;	/* the table's */
+
+	start = pte_offset_map_lock(mm, pmd, addr, &ptl);
+	if (!start)
+		return false;
+	/* What reclaim has cleared here may still be in a TLB. */
+	flush_tlb_batched_pending(mm);
+	while (i + 4 <= nr && unmap_arch_all_none(start + i, 4))
+		i += 4;
+	while (i < nr && pte_none(unmap_arch_peek(start + i)))
+		i++;
+	table = unmap_table_of(start);
+	hole = i == nr && (!unmap_tables_enabled() || unmap_table_watched_used(table) ||
+			   unmap_table_waits(mm, virt_to_ptdesc(table)) ||
+			   unmap_table_stays(table));
+	pte_unmap_unlock(start, ptl);
+	return hole;
+}
+
 /**
  * unmap_zap_pmd_range - discard what a stretch of memory maps, below one PUD
  * @tlb: gathers pages to free and addresses to flush
@@ -216,6 +286,10 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	pmd_t *pmd = pmd_offset(pud, addr);
 	unsigned long next;
 
+	if (discard_seems_hole(pmd, addr, end) && discard_is_hole(tlb->mm, pmd, addr, end)) {
+		cond_resched();
+		return end;
+	}
 	d.tlb = tlb;
 	d.vma = vma;
 	d.details = details;

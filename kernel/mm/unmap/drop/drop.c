@@ -33,7 +33,7 @@
 #include "../internal.h"
 #include "../knobs.h"
 #include "../stat.h"
-#include "../tables/tables_kept.h"
+#include "../tables/tables_wait.h"
 
 /* In one call of reclaim at most: */
 #define DROP_STEPS		4096	/* VMAs and places of tables, on each of the two ways */

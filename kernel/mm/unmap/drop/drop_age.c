@@ -30,14 +30,33 @@
 #include "../stat.h"
 
 /*
- * A time that is longer ago is none: nobody initialises the word in the descriptor of a new table,
- * which holds what the page's last user left there.
+ * A time that is longer ago, in ticks, is none: nobody initialises the word in the descriptor of a
+ * new table, which holds what the page's last user left there.
  */
-#define DROP_LONGEST_AGE	(3600UL * HZ)
+#define DROP_LONGEST_AGE	(3600 * TABLE_TICKS)
 
 static pte_t *drop_table_in(pmd_t *pmd)
 {
 	return (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
+}
+
+/*
+ * Note a time, unless somebody writes the word meanwhile: it may have got an address, which must
+ * stay.  PMD lock held.
+ */
+static void drop_stamp(pte_t *table, unsigned long ticks)
+{
+	unsigned long word = unmap_table_word(table);
+
+	if (unmap_table_stays(table))
+		return;
+	cmpxchg(&virt_to_ptdesc(table)->pt_index, word, unmap_table_word_at(word, ticks));
+}
+
+/* A time in jiffies, rounded up, in ticks. */
+static unsigned long drop_ticks(unsigned long age)
+{
+	return age ? DIV_ROUND_UP(age * TABLE_TICKS, HZ) + 1 : 0;
 }
 
 /**
@@ -48,13 +67,15 @@ static pte_t *drop_table_in(pmd_t *pmd)
  */
 void unmap_table_was_used(pmd_t *pmd)
 {
-	if (unmap_is_table(pmd))
-		unmap_table_stamp(drop_table_in(pmd), 0);
+	/* A table that waits needs the time. */
+	if (unmap_is_table(pmd) && !virt_to_ptdesc(drop_table_in(pmd))->__page_mapping)
+		drop_stamp(drop_table_in(pmd), 0);
 }
 
 /*
  * PMD lock held.  An empty table keeps the time at which it was seen empty: it has its own ways to
- * go, which wait for a moment after that.
+ * go, which wait for a moment after that.  One that is in use and still listed has that time, which
+ * MGLRU leaves alone: it gets a new one, and is looked at again.
  */
 static bool drop_look_again(struct drop *d, struct vm_area_struct *vma, pmd_t *pmd,
 			    unsigned long addr)
@@ -65,11 +86,12 @@ static bool drop_look_again(struct drop *d, struct vm_area_struct *vma, pmd_t *p
 
 	if (unmap_table_next_used(table, 0, PTRS_PER_PTE) == PTRS_PER_PTE)
 		return false;
-	young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE;
-	if (!young && age < d->age)
+	young = pmdp_test_and_clear_young(vma, addr, pmd) || age > DROP_LONGEST_AGE ||
+		virt_to_ptdesc(table)->__page_mapping;
+	if (!young && age < drop_ticks(d->age))
 		return false;
 	/* An old table that has to stay must not be judged again in each call. */
-	unmap_table_stamp(table, jiffies);
+	drop_stamp(table, unmap_table_now());
 	d->flush |= young;
 	return !young;
 }

@@ -165,15 +165,17 @@ static __always_inline bool evict_in_use_nearby(const struct pte_run *run, unsig
 }
 
 /*
- * If the run was the last in its page table, record the table.  It cannot be freed here,
- * because reclaim may still have to make the deferred flush.
+ * If the run was the last in its page table, let the table wait.  It cannot be freed here,
+ * because reclaim may still have to make the deferred flush, and holds no mmap lock.
  */
 static __always_inline void evict_notice_table(const struct unmap_op *op, unsigned int nr)
 {
+	pte_t *table = unmap_table_of(op->run.ptep);
+
 	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run, nr)))
 		return;
-	if (unmap_table_may_be_empty(op->vma->vm_mm, unmap_table_of(op->run.ptep)))
-		unmap_kept_evicted(op->vma->vm_mm, op->run.addr);
+	if (unmap_table_emptied(table))
+		unmap_table_wait(op->vma->vm_mm, table, op->run.addr);
 }
 
 /*

@@ -4,46 +4,79 @@
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
+#include <linux/pgtable.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "../internal.h"
+#include "policy.h"
 #include "table.h"
 
 /* The last one is not offered without a shrinker. */
 #define NR_TABLES_POLICIES	(TABLES_PRESSURE + IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE))
 
 static const char * const policy_names[] = {
+	[TABLES_ADAPTIVE]	= "adaptive",
 	[TABLES_EAGER]		= "eager",
 	[TABLES_HUGE]		= "huge",
 	[TABLES_PRESSURE]	= "pressure",
 };
 
-enum tables_policy unmap_tables_policy = TABLES_EAGER;
+enum tables_policy unmap_tables_policy = TABLES_ADAPTIVE;
 
-/* Record the tables of the batch, to be freed later.  The batch is empty on return. */
+/* Let those tables of the batch wait that are still there, and empty.  Empties the batch. */
 static void policy_keep(struct table_batch *batch)
 {
-	unsigned long start = batch->addr + __ffs(batch->empty) * PMD_SIZE;
-	unsigned long end = batch->addr + (__fls(batch->empty) + 1) * PMD_SIZE;
+	struct mm_struct *mm = batch->vma->vm_mm;
+	unsigned long addr;
+	unsigned int i;
+	spinlock_t *ptl;	/* the table's */
+	pte_t *table;
 
-	unmap_kept_add(batch->vma->vm_mm, start, end, hweight_long(batch->empty));
+	for_each_set_bit(i, &batch->empty, TABLE_BATCH) {
+		addr = batch->addr + i * PMD_SIZE;
+		table = pte_offset_map_lock(mm, batch->pmd + i, addr, &ptl);
+		if (!table)
+			continue;
+		if (unmap_table_search(table))
+			unmap_table_wait(mm, table, addr);
+		pte_unmap_unlock(table, ptl);
+	}
 	unmap_batch_forget(batch);
 }
 
+/* Which tables of the batch the policy lets wait.  Those that stock frees do not: law 11. */
+static unsigned long policy_lets_wait(const struct table_batch *batch)
+{
+	unsigned long may = batch->empty & ~batch->whole, waits = 0;
+	unsigned int i;
+
+	for_each_set_bit(i, &may, TABLE_BATCH)
+		if (unmap_policy_waits(batch->vma->vm_mm, batch->addr + i * PMD_SIZE))
+			waits |= BIT(i);
+	return waits;
+}
+
 /**
- * unmap_batch_finish - free or record the tables of a batch, as the policy says
+ * unmap_batch_finish - free the tables of a batch, or let them wait, as the policy says
  * @batch: tables that were seen empty; holds none on return
  *
- * Tables are recorded, too, if the mmap lock cannot be had, or if the control groups of the mm
+ * Tables wait, too, if the mmap lock cannot be had, or if the control groups of the mm
  * have no room for tables that wait for their grace period.  Locks as in unmap_batch_free().
  */
 void unmap_batch_finish(struct table_batch *batch)
 {
-	/* Only sweeps lock another process's mm: they remember which tables were busy. */
+	unsigned long waits;
+
+	/* Only tasks that free what waits lock another process's mm. */
 	VM_WARN_ON_ONCE(batch->mmap_locked && !unmap_may_wait(batch->vma->vm_mm));
-	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm))
-		unmap_batch_free(batch, 0);
+	if (unmap_policy_eager() && unmap_grace_has_room(batch->vma->vm_mm)) {
+		waits = policy_lets_wait(batch);
+		batch->empty &= ~waits;
+		if (batch->empty)
+			unmap_batch_free(batch, 0);
+		batch->empty |= waits;
+	}
 	if (batch->empty)
 		policy_keep(batch);
 }

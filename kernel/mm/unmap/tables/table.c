@@ -30,13 +30,13 @@
  * the table; unmap_batch_free() frees it after that lock was dropped, and other tasks may have
  * filled it again by then.
  *
- * The mmap lock is held, for reading at least, while a table is unhooked.  A task that
- * holds it for writing (fork, mremap(), collapse to a huge page) therefore never loses a
- * table: mremap() can move entries back, because the tables that they came from are still
- * there.  If the caller holds only a file's rmap lock, unmap_batch_free() tries for the mmap lock
- * without waiting, and holds it only while it holds the PMD lock, so that it is not scheduled away
- * with another process's mmap lock.  On PREEMPT_RT, where it would be, it records the tables of
- * another process.
+ * The mmap lock is held, for reading at least, while a table is unhooked.  A task that holds it
+ * for writing (fork, mremap(), collapse to a huge page) therefore never loses a table: mremap()
+ * can move entries back, because the tables that they came from are still there.  If the caller
+ * holds only a file's rmap lock, unmap_batch_free() tries for the mmap lock without waiting, and
+ * holds it only while it holds the PMD lock, so that it is not scheduled away with another
+ * process's mmap lock.  On PREEMPT_RT, where it would be, the tables of another process wait: see
+ * tables_wait.c.
  *
  * A table that one MADV_DONTNEED empties entirely may go another way: see table_gather.c.
  *
@@ -57,6 +57,7 @@
 
 #include "../internal.h"
 #include "../stat.h"
+#include "policy.h"
 #include "table.h"
 #include "table_free.h"
 
@@ -159,6 +160,7 @@ static void table_free_rcu(struct rcu_head *head)
 	struct ptdesc *next;
 	long nr = 0;
 
+	table->pt_index = 0;		/* as in unmap_table_leave() */
 	for (; table; table = next, nr++) {
 		next = table_unchain(table);
 		unmap_table_assert_none(ptdesc_address(table));
@@ -206,6 +208,7 @@ static __always_inline void table_unhook_flush(struct table_batch *batch, pmd_t 
 	unmap_pmd_unhook(mm, pmd, !whole && unmap_policy_marks());
 	addr &= PMD_MASK;
 	table_flush(batch, addr, addr + PMD_SIZE, true);
+	unmap_ghost_leave(mm, addr);
 }
 
 /**

@@ -8,16 +8,18 @@
  * use and watches that one; if there is none, the table is empty.  Code that fills entries
  * takes no part.
  *
- * The word in the descriptor (pt_index, unused for these tables otherwise) is written with
- * the page-table lock held, or with the PMD lock (drop_age.c), so that an update may be lost.
- * It is not initialised, and stock code that clears entries does not update it.  A wrong value
- * costs one scan of the table and nothing else, because law 7 examines all entries before a
- * table is freed.
+ * The word in the descriptor (pt_index, unused for these tables otherwise) holds the number of
+ * the page that the watched entry maps, in all user addresses, and above it a time.  It is
+ * written with the page-table lock held, or by cmpxchg() with the PMD lock (drop_age.c), so that
+ * a time may be lost, but not a number.  It is not initialised, and stock code that clears entries
+ * does not update it.  A wrong value costs one scan of the table and nothing else, because law 7
+ * examines all entries before a table is freed.
  */
 #ifndef __MM_UNMAP_TABLE_H
 #define __MM_UNMAP_TABLE_H
 
 #include <linux/bits.h>
+#include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -60,11 +62,17 @@ static inline bool unmap_may_wait(const struct mm_struct *mm)
 /* How many entries unmap_table_glance() looks at. */
 #define TABLE_GLANCE	64U
 
+/* The word in the descriptor: so many bits hold a page's number.  Addresses have up to 57 bits. */
+#define TABLE_NUMBER_BITS	(57 - PAGE_SHIFT)
+#define TABLE_NUMBERS		GENMASK(TABLE_NUMBER_BITS - 1, 0)
+/* The time above them is counted in ticks, and begins anew after hours. */
+#define TABLE_TICKS		16UL	/* in a second */
+#define TABLE_TIMES		(ULONG_MAX >> TABLE_NUMBER_BITS)
+
 /* Who frees tables: for unmap:table_free. */
 enum table_by {
 	TABLE_BY_DISCARD,	/* a task that discards memory: at once */
 	TABLE_BY_MOVE,		/* mremap() or UFFDIO_MOVE: at once */
-	TABLE_BY_OWN,		/* reclaim or MADV_FREE by their own process, when it is done */
 	TABLE_BY_WORKER,
 	TABLE_BY_SHRINKER,
 	TABLE_BY_DROP,		/* it was full: see drop.c */
@@ -81,7 +89,6 @@ enum table_by {
  * @empty: one bit for each table that was seen empty
  * @whole: one bit for each of those tables that stock would have freed, too: see
  *	discard_takes_all()
- * @busy: for sweeps: one bit for each table that was left because its lock was not free
  * @slot: of the grace period of the table that unmap_table_give_back() has unhooked
  */
 struct table_batch {
@@ -93,7 +100,6 @@ struct table_batch {
 	unsigned long addr;
 	unsigned long empty;
 	unsigned long whole;
-	unsigned long busy;
 	int slot;
 };
 
@@ -128,35 +134,80 @@ static inline pte_t *unmap_table_of(pte_t *ptep)
 }
 
 /*
- * Index of the watched entry; the bits above it hold a time in ticks: when the table was seen
- * empty, or looked at by drop_is_old().
- */
-static inline unsigned int unmap_table_watched(pte_t *table)
-{
-	return READ_ONCE(virt_to_ptdesc(table)->pt_index) % PTRS_PER_PTE;
-}
-
-static inline void unmap_table_stamp(pte_t *table, unsigned long ticks)
-{
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index,
-		   ticks * PTRS_PER_PTE + unmap_table_watched(table));
-}
-
-/* Ticks since that time; meaningless if none was noted. */
-static inline unsigned long unmap_table_age(pte_t *table)
-{
-	unsigned long seen = READ_ONCE(virt_to_ptdesc(table)->pt_index) / PTRS_PER_PTE;
-
-	return (jiffies - seen) % (ULONG_MAX / PTRS_PER_PTE + 1);
-}
-
-/*
  * Law 8: whether a table must not be given back even if it is empty: see table_stays.c.  With the
  * PMD lock held the answer lasts; without, the table may get the mark at any time.
  */
 static inline bool unmap_table_stays(pte_t *table)
 {
 	return IS_ENABLED(CONFIG_UNMAP_TABLES_STAY) && PagePinned(virt_to_page(table));
+}
+
+static inline unsigned long unmap_table_word(pte_t *table)
+{
+	return READ_ONCE(virt_to_ptdesc(table)->pt_index);
+}
+
+/* Page-table lock held.  hugetlb takes the word of a table that stays for a count: it is 0. */
+static inline void unmap_table_set_word(pte_t *table, unsigned long word)
+{
+	if (!unmap_table_stays(table))
+		WRITE_ONCE(virt_to_ptdesc(table)->pt_index, word);
+}
+
+/* Index of the watched entry. */
+static inline unsigned int unmap_table_watched(pte_t *table)
+{
+	return unmap_table_word(table) % PTRS_PER_PTE;
+}
+
+/* Page-table lock held. */
+static inline void unmap_table_watch(pte_t *table, unsigned int i)
+{
+	unmap_table_set_word(table, round_down(unmap_table_word(table), PTRS_PER_PTE) + i);
+}
+
+/* The address that the watched entry translates, if the table waits, or did. */
+static inline unsigned long unmap_table_addr(pte_t *table)
+{
+	return (unmap_table_word(table) & TABLE_NUMBERS) << PAGE_SHIFT;
+}
+
+/* The time, in ticks; never 0, which means none. */
+static inline unsigned long unmap_table_now(void)
+{
+	return (jiffies * TABLE_TICKS / HZ & TABLE_TIMES) ?: 1;
+}
+
+/* The word for the same page, at another time. */
+static inline unsigned long unmap_table_word_at(unsigned long word, unsigned long ticks)
+{
+	return ticks << TABLE_NUMBER_BITS | (word & TABLE_NUMBERS);
+}
+
+/* The word for another page, at the same time. */
+static inline unsigned long unmap_table_word_for(unsigned long word, unsigned long addr)
+{
+	return (word & ~TABLE_NUMBERS) | addr >> PAGE_SHIFT;
+}
+
+/* Page-table lock held, as below. */
+static inline void unmap_table_stamp_at(pte_t *table, unsigned long addr)
+{
+	unmap_table_set_word(table, unmap_table_word_at(addr >> PAGE_SHIFT, unmap_table_now()));
+}
+
+/* It keeps its time. */
+static inline void unmap_table_set_addr(pte_t *table, unsigned long addr)
+{
+	unmap_table_set_word(table, unmap_table_word_for(unmap_table_word(table), addr));
+}
+
+/* Ticks since the table was seen empty, or looked at by drop_is_old(). */
+static inline unsigned long unmap_table_age(pte_t *table)
+{
+	unsigned long seen = unmap_table_word(table) >> TABLE_NUMBER_BITS;
+
+	return seen ? (unmap_table_now() - seen) & TABLE_TIMES : ULONG_MAX;
 }
 
 /* table_look.c */
@@ -181,20 +232,22 @@ static inline void unmap_table_assert_unmapped(const struct mmu_gather *tlb)
 	VM_WARN_ON_ONCE(tlb && tlb->delayed_rmap);
 }
 
+/* Whether the watched entry is in use: then the table is not empty.  Page-table lock held. */
+static __always_inline bool unmap_table_watched_used(pte_t *table)
+{
+	return !pte_none(unmap_arch_peek(table + unmap_table_watched(table)));
+}
+
 /* Whether the table is empty.  Page-table lock held on entry and return. */
 static __always_inline bool unmap_table_emptied(pte_t *table)
 {
-	if (likely(!pte_none(unmap_arch_peek(table + unmap_table_watched(table)))))
-		return false;
-	return unmap_table_look(table);
+	return !likely(unmap_table_watched_used(table)) && unmap_table_look(table);
 }
 
-/* Whether to note or record a table of @mm: it is empty, or may be.  Locks as above. */
-static __always_inline bool unmap_table_may_be_empty(struct mm_struct *mm, pte_t *table)
+/* Whether the table of @mm waits: see tables_wait.c.  Page-table lock held. */
+static inline bool unmap_table_waits(const struct mm_struct *mm, struct ptdesc *table)
 {
-	if (likely(!pte_none(unmap_arch_peek(table + unmap_table_watched(table)))))
-		return false;
-	return unmap_table_glance(mm, table);
+	return table->__page_mapping == (unsigned long)mm && !list_empty_careful(&table->pt_list);
 }
 
 /* Whether the table of @addr belongs to the batch, or the batch is empty.  No lock needed. */
@@ -235,7 +288,7 @@ static inline void unmap_batch_forget(struct table_batch *batch)
 unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age);
 void unmap_batch_finish(struct table_batch *batch);
 
-/* Free or record the noted tables, as the policy says.  No page-table lock is held. */
+/* Free the noted tables, or let them wait, as the policy says.  No page-table lock is held. */
 static inline void unmap_batch_settle(struct table_batch *batch)
 {
 	if (IS_ENABLED(CONFIG_UNMAP_TABLES) && batch->empty)
@@ -250,8 +303,20 @@ void unmap_table_free(const struct table_batch *batch, pte_t *table, unsigned lo
 
 /* tables_sweep.c */
 pmd_t *unmap_find_pmd(struct mm_struct *mm, unsigned long addr);
+struct vm_area_struct *unmap_find_vma(struct mm_struct *mm, unsigned long addr);
+bool unmap_pmd_looks_empty(pmd_t *pmd, unsigned long addr, unsigned long age);
 
-/* tables_waiting.c */
+/* tables_wait.c */
+bool unmap_table_wait(struct mm_struct *mm, pte_t *table, unsigned long addr);
+void unmap_table_wait_on(struct mm_struct *mm, pte_t *table, unsigned long addr);
+void unmap_table_wait_no_more(struct mm_struct *mm, pte_t *table);
+
+/* table_ghosts.c; the last one for tests. */
+void unmap_ghost_leave(const struct mm_struct *mm, unsigned long addr);
+bool unmap_table_came_back(const struct mm_struct *mm, unsigned long addr);
+bool unmap_ghost_is_young(u32 ghost, u32 now);
+
+/* tables_grace.c */
 unsigned int unmap_grace_begin(struct mm_struct *mm, long nr);
 int unmap_grace_try_begin(struct mm_struct *mm);
 void unmap_grace_end(unsigned int slot, long nr);
@@ -284,36 +349,6 @@ static inline long unmap_memcg_room(struct mm_struct *mm)
 #endif
 	return room;
 }
-
-/* policy.c, tables_kept.c, tables_worker.c */
-enum tables_policy {
-	TABLES_EAGER,		/* free empty tables at once */
-	TABLES_HUGE,		/* the same, without marks: a fault may get a huge page */
-	TABLES_PRESSURE,	/* keep empty tables until memory is short */
-};
-
-extern enum tables_policy unmap_tables_policy;
-
-/* Whether empty tables are freed at once. */
-static inline bool unmap_policy_eager(void)
-{
-	return !IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE) ||
-	       READ_ONCE(unmap_tables_policy) != TABLES_PRESSURE;
-}
-
-/* Law 11: whether freed tables leave a mark in their PMD. */
-static inline bool unmap_policy_marks(void)
-{
-	return READ_ONCE(unmap_tables_policy) != TABLES_HUGE;
-}
-
-void unmap_worker_wake(void);
-void unmap_worker_policy_changed(void);
-void unmap_kept_add(struct mm_struct *mm, unsigned long start,
-		    unsigned long end, unsigned int nr);
-void unmap_kept_evicted(struct mm_struct *mm, unsigned long addr);
-ssize_t unmap_policy_show(char *buf);
-int unmap_policy_store(const char *text);
 
 /*
  * If a gather has no single pages to flush, x86 flushes one address in each 2 MiB, from the

@@ -16,6 +16,7 @@
 
 #include "../internal.h"
 #include "../window.h"
+#include "policy.h"
 #include "table.h"
 #include "table_free.h"
 
@@ -40,16 +41,19 @@ static bool table_proven_empty(pte_t *table)
 }
 
 /*
- * PMD lock and page-table lock held.  If this returns true, the PMD is none, so that code that
- * mapped the table before finds it gone.
+ * Whether a table of the batch may go now.  If it is in use, it waits no more; if it has been empty
+ * for too short a time, it waits on.  PMD lock and page-table lock held.
  */
-static bool table_unhook(struct mm_struct *mm, pmd_t *pmd, pte_t *table, unsigned long age,
-			 bool mark)
+static bool table_may_go(struct mm_struct *mm, pte_t *table, unsigned long addr, unsigned long age)
 {
-	if (unmap_table_stays(table) || !table_proven_empty(table) || unmap_table_age(table) < age)
+	if (unmap_table_stays(table) || !table_proven_empty(table)) {
+		unmap_table_wait_no_more(mm, table);
 		return false;
-	unmap_pmd_unhook(mm, pmd, mark);
-	return true;
+	}
+	if (unmap_table_age(table) >= age)
+		return true;
+	unmap_table_wait_on(mm, table, addr);
+	return false;
 }
 
 /* Law 11: whether the PMD of table @i gets a mark. */
@@ -70,21 +74,14 @@ static void batch_forget_mark(const struct table_batch *batch, unsigned int i)
 		pmd_clear(pmd);
 }
 
-/*
- * Take @lock, which protects @tables of the batch or their PMDs.  Returns false, and notes that
- * they are busy, if it is not free and the task may not wait for it.
- */
-static inline bool batch_lock(struct table_batch *batch, unsigned long tables,
-			      spinlock_t *lock, unsigned int subclass)
+/* Take a lock of tables or PMDs.  Returns false if it is not free and the task must not wait. */
+static inline bool batch_lock(const struct table_batch *batch, spinlock_t *lock,
+			      unsigned int subclass)
 {
-	if (unmap_may_wait(batch->vma->vm_mm)) {
-		spin_lock_nested(lock, subclass);
-		return true;
-	}
-	if (spin_trylock(lock))
-		return true;
-	batch->busy |= tables;
-	return false;
+	if (!unmap_may_wait(batch->vma->vm_mm))
+		return spin_trylock(lock);
+	spin_lock_nested(lock, subclass);
+	return true;
 }
 
 /*
@@ -94,6 +91,7 @@ static inline bool batch_lock(struct table_batch *batch, unsigned long tables,
 static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock_t *pml,
 			     unsigned long age, struct ptdesc **gone)
 {
+	unsigned long addr = batch->addr + i * PMD_SIZE;
 	struct mm_struct *mm = batch->vma->vm_mm;
 	pmd_t *pmd = batch->pmd + i;
 	spinlock_t *ptl;	/* the table's own */
@@ -108,13 +106,17 @@ static bool batch_unhook_one(struct table_batch *batch, unsigned int i, spinlock
 	}
 	table = (pte_t *)pmd_page_vaddr(pmdp_get(pmd));
 	ptl = ptep_lockptr(mm, table);
-	if (ptl != pml && !batch_lock(batch, BIT(i), ptl, SINGLE_DEPTH_NESTING))
+	if (ptl != pml && !batch_lock(batch, ptl, SINGLE_DEPTH_NESTING))
 		return false;
-	done = table_unhook(mm, pmd, table, age, batch_leaves_mark(batch, i));
+	done = table_may_go(mm, table, addr, age);
+	if (done)
+		unmap_pmd_unhook(mm, pmd, batch_leaves_mark(batch, i));
 	if (ptl != pml)
 		spin_unlock(ptl);
-	if (done)
+	if (done) {
 		unmap_table_chain(gone, virt_to_ptdesc(table));
+		unmap_ghost_leave(mm, addr);
+	}
 	return done;
 }
 
@@ -208,8 +210,7 @@ static void batch_trace(const struct table_batch *batch)
  * overlaps them, or it holds the rmap lock of such a VMA.  PMD lock and page-table locks
  * are taken and dropped.  Unless @batch says that the mmap lock is held, it is tried for;
  * if that fails, the batch keeps its tables.  On PREEMPT_RT another process's
- * mmap lock is not tried for, and of its tables those whose locks are not free are left, and
- * noted as busy.
+ * mmap lock is not tried for, and of its tables those whose locks are not free are left.
  *
  * Return: how many tables were unhooked; they are freed after a grace period.
  */
@@ -225,7 +226,7 @@ unsigned int unmap_batch_free(struct table_batch *batch, unsigned long age)
 		return 0;
 	/* Other tasks may have filled or freed the tables since they were seen empty. */
 	unmap_window();
-	if (!batch_lock(batch, batch->empty, pml, 0)) {
+	if (!batch_lock(batch, pml, 0)) {
 		unmap_batch_forget(batch);
 		return 0;
 	}

@@ -7,12 +7,19 @@
 
 #include "table.h"
 
+/* Law 17: the table is in no list. */
+static inline void unmap_table_assert_left(const struct ptdesc *table)
+{
+	VM_WARN_ON_ONCE(table->__page_mapping);
+}
+
 /*
  * The tables that are freed together are linked through __page_mapping.  Lockless walkers
  * that still use a table do not read that word.  It must be null when a table is freed.
  */
 static inline void unmap_table_chain(struct ptdesc **gone, struct ptdesc *table)
 {
+	unmap_table_assert_left(table);
 	table->__page_mapping = (unsigned long)*gone;
 	*gone = table;
 }

@@ -20,7 +20,7 @@
  *
  * No mark: law 11 allows a huge page there.
  *
- * The mmu_gather does not count tables that wait for their grace period, as tables_waiting.c
+ * The mmu_gather does not count tables that wait for their grace period, as tables_grace.c
  * does.  They stay charged meanwhile.  So where a control group has hardly any room left,
  * tables go the usual way, too.
  *
@@ -37,6 +37,7 @@
 
 #include "../internal.h"
 #include "../stat.h"
+#include "policy.h"
 #include "table.h"
 
 /* Pages: a control group that has less room left is nearly full. */

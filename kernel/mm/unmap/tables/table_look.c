@@ -7,6 +7,7 @@
 
 #include "../internal.h"
 #include "../stat.h"
+#include "policy.h"
 #include "table.h"
 
 /**
@@ -28,15 +29,24 @@ unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int
 	return from;
 }
 
+/* Programs mostly give memory back from its start on: the last entry is in use for longest. */
+static bool table_last_used(pte_t *table)
+{
+	return !pte_none(unmap_arch_peek(table + PTRS_PER_PTE - 1));
+}
+
 /*
- * Index of an entry in use, searched from the watched entry to the end of the table, then
- * from the start; PTRS_PER_PTE if all entries are none.
+ * Index of an entry in use: the last one, or searched from the watched entry to the end of the
+ * table, then from the start; PTRS_PER_PTE if all entries are none.
  */
 static unsigned int table_any_used(pte_t *table)
 {
 	unsigned int watched = unmap_table_watched(table);
-	unsigned int i = unmap_table_next_used(table, watched, PTRS_PER_PTE);
+	unsigned int i;
 
+	if (table_last_used(table))
+		return PTRS_PER_PTE - 1;
+	i = unmap_table_next_used(table, watched, PTRS_PER_PTE);
 	if (i == PTRS_PER_PTE) {
 		i = unmap_table_next_used(table, 0, watched);
 		if (i == watched)
@@ -49,12 +59,12 @@ static unsigned int table_any_used(pte_t *table)
  * unmap_table_noticed - remember when a table was seen empty
  * @table: all of its entries are none, or those at which unmap_table_glance() has looked
  *
- * Stores the time, in ticks, in the bits above the index of the watched entry.  Page-table
- * lock held on entry and return.
+ * Stores the time.  Page-table lock held on entry and return.
  */
 void unmap_table_noticed(pte_t *table)
 {
-	unmap_table_stamp(table, jiffies);
+	unmap_table_set_word(table, unmap_table_word_at(unmap_table_word(table),
+							unmap_table_now()));
 	unmap_count(UNMAP_STAT_TABLES_NOTICED, 1);
 }
 
@@ -66,7 +76,7 @@ static bool table_saw_none(pte_t *table, unsigned int i, unsigned int end)
 {
 	if (i == end)
 		return true;
-	WRITE_ONCE(virt_to_ptdesc(table)->pt_index, i);
+	unmap_table_watch(table, i);
 	return false;
 }
 
@@ -100,15 +110,15 @@ bool unmap_table_look(pte_t *table)
 }
 
 /**
- * unmap_table_glance - may a table be empty that is about to be noted or recorded?
+ * unmap_table_glance - may a table be empty that is about to be noted?
  * @mm: of the table
  * @table: its watched entry is none
  *
  * As unmap_table_look(), but a task looks only at the next few entries of its own process's
  * table, because it tries to free the table in a moment, if the policy is to free at once.  That
  * needs a look at all entries (law 7): if one further on is in use, the table stays, and that
- * entry is watched from then on.  Others' tables wait for a worker, or for a shrinker: to wake
- * them for nothing costs more than to look.
+ * entry is watched from then on.  Others' tables may have to wait: to list them for nothing costs
+ * more than to look.
  *
  * Page-table lock held on entry and return.
  */
@@ -117,7 +127,8 @@ bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 	unsigned int watched = unmap_table_watched(table);
 	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
 
-	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table))
+	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table) ||
+	    table_last_used(table))
 		return unmap_table_look(table);
 	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
 		return false;

@@ -59,14 +59,19 @@ static void mark_leave_if_none(struct mm_struct *mm, pmd_t *pmd)
  * @mm: of the table; its mmap lock is held, for reading at least, if a mark is left
  * @pmd: holds the table; PMD lock and page-table lock are held
  * @mark: leave a mark in the PMD
+ *
+ * The table leaves the list if it waits (law 17).
  */
 void unmap_pmd_unhook(struct mm_struct *mm, pmd_t *pmd, bool mark)
 {
+	pgtable_t table = pmd_pgtable(pmdp_get(pmd));
+
 	unmap_window();	/* for readers that will find the table gone */
 	if (!mark)
 		pmd_clear(pmd);
 	else
 		mark_leave(mm, pmd);
+	unmap_table_leave(mm, table);
 	unmap_window();	/* for those who find no table, and so do not wait for its lock */
 }
 

@@ -32,8 +32,26 @@
 #include "../window.h"
 
 /*
- * Mark the table in a PMD, unless it was given back a moment ago.  The PMD lock is taken and
- * dropped.  Returns false if the PMD holds something else than a table, which cannot be.
+ * Both locks, so that nobody writes our word to the table's descriptor any more: hugetlb may ask it
+ * for a count from now on.  What stays does not wait, either.
+ */
+static void table_mark(struct mm_struct *mm, pmd_t *pmd, spinlock_t *pml)
+{
+	struct page *table = pmd_page(pmdp_get(pmd));
+	spinlock_t *ptl = pte_lockptr(mm, pmd);	/* the table's */
+
+	if (ptl != pml)
+		spin_lock_nested(ptl, SINGLE_DEPTH_NESTING);
+	SetPagePinned(table);
+	unmap_table_leave(mm, table);
+	if (ptl != pml)
+		spin_unlock(ptl);
+}
+
+/*
+ * Mark the table in a PMD, unless it was given back a moment ago.  The PMD lock and the table's
+ * are taken and dropped.  Returns false if the PMD holds something else than a table, which
+ * cannot be.
  */
 static bool table_mark_stays(struct mm_struct *mm, pmd_t *pmd)
 {
@@ -42,7 +60,7 @@ static bool table_mark_stays(struct mm_struct *mm, pmd_t *pmd)
 
 	VM_WARN_ON_ONCE(strange);
 	if (is_table)
-		SetPagePinned(pmd_page(pmdp_get(pmd)));
+		table_mark(mm, pmd, pml);
 	spin_unlock(pml);
 	return !strange;
 }

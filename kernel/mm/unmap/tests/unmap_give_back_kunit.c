@@ -13,6 +13,7 @@
 #include <asm/tlb.h>
 
 #include "../internal.h"
+#include "../tables/policy.h"
 #include "../tables/table.h"
 #include "table_kunit.h"
 
@@ -122,7 +123,7 @@ static void unmap_give_back_keeps_if_not_alone(struct kunit *test)
 	if (IS_ENABLED(CONFIG_UNMAP_TABLES_PRESSURE)) {
 		unmap_policy_store("pressure");
 		KUNIT_EXPECT_FALSE(test, give_back(g, true));
-		unmap_policy_store("eager");
+		unmap_policy_store("adaptive");
 	}
 	KUNIT_EXPECT_TRUE(test, unmap_is_table(g->pmd));
 	giving_end(g);

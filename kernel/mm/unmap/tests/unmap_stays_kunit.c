@@ -111,10 +111,10 @@ static void unmap_stays_is_not_noticed(struct kunit *test)
 	pte_t *table = table_in(t->pmd);
 
 	KUNIT_EXPECT_TRUE(test, unmap_table_emptied(table));
-	KUNIT_EXPECT_TRUE(test, unmap_table_may_be_empty(t->mm, table));
+	KUNIT_EXPECT_TRUE(test, unmap_table_glance(t->mm, table));
 	KUNIT_ASSERT_NOT_NULL(test, alloc(t));
 	KUNIT_EXPECT_FALSE(test, unmap_table_emptied(table));
-	KUNIT_EXPECT_FALSE(test, unmap_table_may_be_empty(t->mm, table));
+	KUNIT_EXPECT_FALSE(test, unmap_table_glance(t->mm, table));
 }
 
 /* It was noted before it was marked: the mark is seen under the PMD lock. */

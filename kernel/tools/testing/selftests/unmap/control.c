@@ -7,7 +7,7 @@
  * accepts        0, 1, hexadecimal, y and n
  * refuses        anything else, with EINVAL and no effect
  * max_run        1 to 512, nothing else
- * tables_policy  eager, huge or pressure, nothing else
+ * tables_policy  adaptive, eager, huge or pressure, nothing else
  * run_of_one     with max_run 1 every run has one entry, and contents are right
  * run_of_three   max_run 3 divides no folio size: the last run of a folio is shorter
  * off            with the switch off no counter changes (law 10)
@@ -169,24 +169,32 @@ TEST_LONG(control, max_run)
 TEST_LONG(control, tables_policy)
 {
 	static const char * const bad[] = { "lazy", "eager pressure", "1" };
-	char before[32], text[32];
+	char before[48], text[48];
 	bool pressure;
 
 	ASSERT_TRUE(read_text(POLICY, before, sizeof(before)));
 	pressure = strstr(before, "pressure");	/* PREEMPT_RT does not offer it */
 	EXPECT_EQ(pressure ? 0 : EINVAL, write_error(POLICY, "pressure\n"));
 	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
-	EXPECT_STREQ(pressure ? "eager huge [pressure]\n" : "[eager] huge\n", text);
+	EXPECT_STREQ(pressure ? "adaptive eager huge [pressure]\n" :
+				"[adaptive] eager huge\n", text);
 	EXPECT_EQ(0, write_error(POLICY, "huge"));
 	EXPECT_TRUE(read_text(POLICY, text, sizeof(text)));
-	EXPECT_STREQ(pressure ? "eager [huge] pressure\n" : "eager [huge]\n", text);
+	EXPECT_STREQ(pressure ? "adaptive eager [huge] pressure\n" :
+				"adaptive eager [huge]\n", text);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(EINVAL, write_error(POLICY, bad[i]));
 	EXPECT_EQ(0, write_error(POLICY, "eager"));
 	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
-	EXPECT_STREQ(pressure ? "[eager] huge pressure\n" : "[eager] huge\n", text);
-	write_error(POLICY, strstr(before, "[huge]") ? "huge" :
-			    before[0] == '[' ? "eager" : "pressure");
+	EXPECT_STREQ(pressure ? "adaptive [eager] huge pressure\n" :
+				"adaptive [eager] huge\n", text);
+	EXPECT_EQ(0, write_error(POLICY, "adaptive"));
+	ASSERT_TRUE(read_text(POLICY, text, sizeof(text)));
+	EXPECT_STREQ(pressure ? "[adaptive] eager huge pressure\n" :
+				"[adaptive] eager huge\n", text);
+	/* The one that was in force stands in brackets. */
+	before[strcspn(before, "]")] = '\0';
+	EXPECT_EQ(0, write_error(POLICY, strchr(before, '[') + 1));
 }
 
 static char *lazyfree(void)

@@ -11,12 +11,16 @@
  * protected   userfaultfd write-protects absent hugetlb memory while the table is given back:
  *             the protection must not be lost
  *
- * The last two last RACE_SECONDS (5).  unmap.window makes the races wider.
+ * These two last RACE_SECONDS (5).  unmap.window makes the races wider.
+ *
+ * forked      a child has what hugetlb memory holds that it has not shared: fork() must not take a
+ *             page that was a page table, or is one, for a shared page of PMDs.  With 1 GiB on x86
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +33,14 @@
 #endif
 
 #define POOL_PAGES	8
+/* Whose entries are in another table than those of PMD_SIZE. */
+#ifdef __x86_64__
+#define COPIED		(1024 * MIB)
+#else
+#define COPIED		HUGE
+#endif
+#define FORKS		20
+#define TABLES		64UL
 /* A contiguous block: 16, 128 or 32 entries, if pages have 4, 16 or 64 KiB. */
 #define HUGE		(1UL << HUGE_LOG2)
 #define HUGE_LOG2	(PAGE == 4 * KIB ? 16 : 21)
@@ -253,6 +265,89 @@ TEST_LONG(hugetlb, protected)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
 	EXPECT_TRUE(apart(protected, &self->scene));
+}
+
+FIXTURE(forked) {
+	struct scene scene;
+	char path[80];
+	long long pool;
+};
+
+FIXTURE_VARIANT(forked) {
+	bool on;
+};
+
+FIXTURE_VARIANT_ADD(forked, on) { .on = true };
+FIXTURE_VARIANT_ADD(forked, off) { .on = false };
+
+FIXTURE_SETUP(forked)
+{
+	const char *missing = begin(PAGE / KIB, variant->on);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	snprintf(self->path, sizeof(self->path),
+		 "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages", COPIED / KIB);
+	self->pool = read_field(self->path, "");
+	if (self->pool < 0 || !write_number(self->path, self->pool + 1) ||
+	    read_field(self->path, "") <= self->pool) {
+		end();
+		SKIP(return, "needs a hugetlb page of %lu KiB", COPIED / KIB);
+	}
+}
+
+FIXTURE_TEARDOWN(forked)
+{
+	write_number(self->path, self->pool);
+	end();
+}
+
+/* Page tables come, and go: the child's tables will be made of their pages. */
+static bool use_tables(void)
+{
+	char *mem = map_aligned(TABLES * PMD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	CHECK(mem != MAP_FAILED);
+	for (size_t at = 0; at < TABLES * PMD; at += PMD)
+		CHECK(use_ordinary(mem + at, 1));
+	usleep(50000);		/* a grace period */
+	munmap(mem, TABLES * PMD);
+	return true;
+}
+
+static bool child_has(const char *huge)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child)
+		_exit(count_wrong(huge, 64 * KIB, SEED) != 0);
+	CHECK_EQ(child, waitpid(child, &status, 0));
+	CHECK_EQ(0, status);
+	return true;
+}
+
+static bool forked(struct scene *scene)
+{
+	char *huge = mmap(NULL, COPIED, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
+			  __builtin_ctzl(COPIED) << MAP_HUGE_SHIFT, -1, 0);
+
+	CHECK(huge != MAP_FAILED);
+	fill(huge, 64 * KIB, SEED);
+	for (int i = 0; i < FORKS; i++) {
+		CHECK(use_tables());
+		CHECK(child_has(huge));
+	}
+	munmap(huge, COPIED);
+	return true;
+}
+
+TEST_LONG(forked, content)
+{
+	EXPECT_TRUE(apart(forked, &self->scene));
 }
 
 TEST_HARNESS_MAIN

@@ -68,12 +68,6 @@ static const char *set_up(const char *policy)
 	return NULL;
 }
 
-static void tear_down(void)
-{
-	write_text(POLICY, "eager");
-	end();
-}
-
 static bool go_on_to_end(struct child *child)
 {
 	bool well = child_go_on(child) && child_wait(child);
@@ -94,12 +88,12 @@ FIXTURE_SETUP(kept)
 	if (missing)
 		SKIP(return, "%s", missing);
 	self->freed = unmap_stat("tables_freed");
-	self->kept = unmap_stat("tables_kept");
+	self->kept = unmap_stat("tables_waited");
 }
 
 FIXTURE_TEARDOWN(kept)
 {
-	tear_down();
+	end();
 }
 
 TEST_LONG(kept, busy_reclaimed)
@@ -125,7 +119,7 @@ TEST_LONG(kept, busy_punched)
 	ASSERT_TRUE(child_start(&child, crowd_job, &crowd));
 	ASSERT_TRUE(child_wait(&child));
 	ASSERT_EQ(0, fallocate(crowd.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, LEN));
-	EXPECT_LE(NR_TABLES / 2, unmap_stat("tables_kept") - self->kept);
+	EXPECT_LE(NR_TABLES / 2, unmap_stat("tables_waited") - self->kept);
 	EXPECT_TRUE(go_on_to_end(&child));
 	close(crowd.fd);
 }
@@ -150,16 +144,16 @@ static bool move_pages_to(const struct crowd *crowd)
  */
 static bool move_until_kept(const struct crowd *crowd)
 {
-	long long enough = unmap_stat("tables_kept") + NR_TABLES;
+	long long enough = unmap_stat("tables_waited") + NR_TABLES;
 	double end = now() + PATIENCE;
 
-	while (unmap_stat("tables_kept") < enough && now() < end) {
+	while (unmap_stat("tables_waited") < enough && now() < end) {
 		CHECK(!madvise(crowd->to, PMD, MADV_DONTNEED));
 		fill_tables(crowd->mem, LEN);
 		CHECK(move_pages_to(crowd));
 		CHECK(busy_goes_on(1));
 	}
-	CHECK(unmap_stat("tables_kept") >= enough);
+	CHECK(unmap_stat("tables_waited") >= enough);
 	return true;
 }
 
@@ -276,7 +270,7 @@ FIXTURE_SETUP(vma_lock)
 
 FIXTURE_TEARDOWN(vma_lock)
 {
-	tear_down();
+	end();
 }
 
 TEST_LONG(vma_lock, alone)
@@ -375,7 +369,7 @@ FIXTURE_TEARDOWN(groups)
 	group_remove("/old");
 	group_remove("/new");
 	group_remove("");
-	tear_down();
+	end();
 }
 
 TEST_LONG(groups, moved)
@@ -606,7 +600,7 @@ FIXTURE_SETUP(crowds)
 	if (missing)
 		SKIP(return, "%s", missing);
 	if (!clock_is_exact()) {
-		tear_down();
+		end();
 		SKIP(return, CLOCK_INEXACT);
 	}
 	self->many.groups = from_env("KEPT_GROUPS", 20);
@@ -622,7 +616,7 @@ FIXTURE_TEARDOWN(crowds)
 	group_remove("/one");
 	group_remove("");
 	free(self->many.pids);
-	tear_down();
+	end();
 }
 
 TEST_LONG(crowds, many)
@@ -669,7 +663,7 @@ FIXTURE_SETUP(throttled)
 	self->throttled.counter = "tables_freed";
 	missing = latency_begin(&self->throttled, variant->quota);
 	if (missing) {
-		tear_down();
+		end();
 		SKIP(return, "%s", missing);
 	}
 	/* Tables take long to free on real machines: make it so here. */
@@ -680,7 +674,7 @@ FIXTURE_TEARDOWN(throttled)
 {
 	table_window(0);
 	latency_end(&self->throttled);
-	tear_down();
+	end();
 }
 
 TEST_LONG(throttled, throttled)

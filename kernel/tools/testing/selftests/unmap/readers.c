@@ -633,14 +633,14 @@ static const struct reading with_pfns = { .make = make_pfns, .read = fill_pfns }
 static bool table_stays(struct reader *r)
 {
 	struct unmap_driver_range all = range(r, SEVERAL);
-	long long freed = unmap_stat("tables_freed"), kept = unmap_stat("tables_kept");
+	long long freed = unmap_stat("tables_freed"), kept = unmap_stat("tables_waited");
 	long long tables = status_pages("VmPTE");
 
 	CHECK(!ioctl(r->device, UNMAP_DRIVER_ZAP, &all));
 	CHECK_EQ(0, count_pages(r->mem, HALF, PM_PRESENT));
 	CHECK_EQ(tables, status_pages("VmPTE"));
 	CHECK_EQ(freed, unmap_stat("tables_freed"));
-	CHECK_EQ(kept, unmap_stat("tables_kept"));
+	CHECK_EQ(kept, unmap_stat("tables_waited"));
 	/* Nor was the table recorded to be freed later. */
 	usleep(AGE);
 	write_text("/proc/sys/vm/drop_caches", "2");

@@ -104,8 +104,6 @@ FIXTURE_SETUP(thp)
 
 FIXTURE_TEARDOWN(thp)
 {
-	if (self->how != OFF)
-		write_text(POLICY, "eager");
 	end();
 }
 

@@ -200,7 +200,6 @@ FIXTURE_SETUP(trace)
 
 FIXTURE_TEARDOWN(trace)
 {
-	write_text(POLICY, "eager");
 	rmdir(BUFFER);
 	end();
 }

@@ -162,6 +162,27 @@ void use_cpu(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+static char policy_before[48];	/* all policies, the one that was in force in brackets */
+
+/* The kernel may remember which tables the last test's process had. */
+static void policy_eager(void)
+{
+	if (read_text(POLICY, policy_before, sizeof(policy_before)))
+		write_text(POLICY, "eager");
+}
+
+static void policy_restore(void)
+{
+	char *name = strchr(policy_before, '[');
+
+	if (!name)
+		return;
+	name++;
+	name[strcspn(name, "]")] = '\0';
+	write_text(POLICY, name);
+	*policy_before = '\0';
+}
+
 const char *begin(unsigned long kib, bool on)
 {
 	if (!on && getenv("UNMAP_ON_ONLY"))
@@ -177,6 +198,7 @@ const char *begin(unsigned long kib, bool on)
 		return "this kernel has no folios of that size";
 	}
 	khugepaged_rests(kib);
+	policy_eager();
 	if (!cgroup_enter()) {
 		end();
 		return "no memory.reclaim in a cgroup2 at " CGROUP_ROOT;
@@ -189,6 +211,7 @@ void end(void)
 {
 	cgroup_leave();
 	folio_size_restore();
+	policy_restore();
 	switch_restore();
 }
 

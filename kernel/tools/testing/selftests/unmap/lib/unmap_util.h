@@ -99,7 +99,8 @@ long long unmap_stat(const char *name);
 
 /*
  * Start and end of a test.  begin() binds this process to one CPU, puts it in a memory
- * control group of its own, sets the switch and the folio size, and has khugepaged sleep.
+ * control group of its own, sets the switch, the folio size, and the policy "eager", and has
+ * khugepaged sleep.
  * Returns NULL, or what the machine lacks.  Tests with the switch off are left out if
  * UNMAP_ON_ONLY is in the environment.
  */

@@ -39,8 +39,6 @@ int shmem_file(size_t len);
 
 /* All tables but @left were given back; under "pressure", by reclaim. */
 bool given_back(const struct tables *t, int left);
-/* The task has freed all of them itself, not left them to the worker, which waits a little. */
-bool given_back_at_once(const struct tables *t);
 /* No table was given back. */
 bool all_there(const struct tables *t);
 /*

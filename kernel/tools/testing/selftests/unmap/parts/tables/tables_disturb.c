@@ -102,7 +102,9 @@ static void other_look(struct disturber *d)
  */
 static void other_flip(struct disturber *d)
 {
-	write_text(UNMAP_SYSFS "tables_policy", rand_r(&d->seed) % 2 ? "eager" : "pressure");
+	static const char * const policies[] = { "adaptive", "eager", "huge", "pressure" };
+
+	write_text(UNMAP_SYSFS "tables_policy", policies[rand_r(&d->seed) % 4]);
 	race_window(rand_r(&d->seed) % 2);
 	if (getenv("TABLES_SWITCH") && switch_all(true))
 		write_number(UNMAP_SYSFS "enabled",

@@ -20,7 +20,7 @@
 
 #include "../internal.h"
 #include "table.h"
-#include "tables_kept.h"
+#include "tables_wait.h"
 
 /* This many tables may always wait: a group without room for them is lost anyway. */
 #define FEW	64

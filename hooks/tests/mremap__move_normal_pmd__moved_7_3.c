@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+static bool move_normal_pmd(struct pagetable_move_control *pmc, pmd_t *old_pmd, pmd_t *new_pmd)
+{
+	pmd_clear(old_pmd);
+	pmd_populate(mm, new_pmd, pmd_pgtable(pmd));
+	flush_tlb_range(vma, pmc->old_addr, pmc->old_addr + PMD_SIZE);
+	return true;
+}
