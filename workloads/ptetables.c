@@ -20,13 +20,17 @@
  * fork-exit:          8 GiB emptied by MADV_DONTNEED, then fork() and exit of a child;
  *                     vmpte_after is the child's
  *
- * vmpte_before is taken before the range is touched.  dontunmap and uffd-move move the
- * pages: vmpte_after then includes the tables at the new place.
+ * vmpte_before is taken before the range is touched, vmpte_after two seconds after the call.
+ * dontunmap and uffd-move move the pages: vmpte_after then includes the tables at the new place.
+ *
+ * worker: what the kernel's workers do meanwhile.  per_given_back: the call and the workers, for each
+ * page that it gives back: of content, and of tables.
  *
  * After: the range has no page, and reads as it should.
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "ptetables.h"
 
@@ -82,12 +86,20 @@ static void check(const struct row *row, struct range *r)
 		check_bytes(r, r->there, 1);
 }
 
+/* Pages that the call gives back: of content, if it had any that does not only move, and of tables. */
+static u64 given_back(const struct row *row, const struct range *r, u64 full)
+{
+	u64 content = r->there || row->call == fork_and_exit ? 0 : r->pages;
+
+	return content + (full > r->after ? (full - r->after) * 1024 / PAGE : 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv, "ptetables CASE [--full]");
 	const struct row *row = find_row(req.name);
 	struct range r = { .len = row->gib * GIB, .step = row->step, .fd = -1 };
-	u64 before = vmpte(), instructions;
+	u64 before = vmpte(), full, instructions, worker;
 
 	settle();
 	if (req.full && row->call == touch_and_zap)
@@ -96,14 +108,22 @@ int main(int argc, char **argv)
 	r.mem = map_anon(r.len);
 	if (row->prepare)
 		row->prepare(&r);
+	full = vmpte();
+	worker = kworkers_time();
 	instructions = measure_begin();
 	row->call(&r);
 	instructions = measure_end(instructions);
+	usleep(TABLES_GO);
+	worker = kworkers_time() - worker;
 	if (!r.after)
 		r.after = vmpte();
 
 	check(row, &r);
 	report(instructions, r.pages);
+	metric("worker", worker, "instructions");
+	if (given_back(row, &r, full))
+		quotient_metric("per_given_back", instructions + worker,
+				given_back(row, &r, full), "instructions/page");
 	metric("vmpte_before", before, "kB");
 	metric("vmpte_after", r.after, "kB");
 	if (row->call == touch_and_zap)

@@ -9,6 +9,7 @@
 
 #define PIECE	(64UL << 10)
 #define POINTS	50
+#define FORGOTTEN	11	/* s: tables that were given back are remembered for ten */
 
 void touch(struct range *r)
 {
@@ -26,7 +27,7 @@ void touch_and_zap(struct range *r)
 
 /*
  * Plot how VmPTE grows.  Reading /proc costs instructions, so this repeats the measured
- * loop at the same addresses afterwards.
+ * loop at the same addresses afterwards, when tables there are not expected to come back any more.
  */
 void plot_touch_and_zap(struct range *r)
 {
@@ -37,6 +38,7 @@ void plot_touch_and_zap(struct range *r)
 	munmap(r->mem, r->len);
 	if (map_anon(r->len) != r->mem)
 		fail("the range was mapped at another address");
+	sleep(FORGOTTEN);
 	samples[0] = vmpte();
 	for (int i = 1; i <= POINTS; i++) {
 		part.mem = r->mem + tables * (i - 1) / POINTS * TABLE;

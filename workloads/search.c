@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		play(&stage, round++);
 	spent = measure_end(spent);
 	check(&stage, round - 1);
-	set_tables_policy("eager");
+	set_tables_policy("adaptive");
 	thp_only(4);
 	report(spent, ROUNDS * stage.nr_touched);
 	metric("vmpte", vmpte(), "kB");

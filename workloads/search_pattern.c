@@ -105,7 +105,7 @@ struct pattern draw_pattern(const char *name)
 	p.every = one_in(&state, 2) ? 1 : 1 + below(&state, 8);
 	p.pieces_shuffled = one_in(&state, 4);
 	p.forks = one_in(&state, 6);
-	p.policy = one_in(&state, 6) ? "pressure" : one_in(&state, 6) ? "huge" : "eager";
+	p.policy = one_in(&state, 6) ? "pressure" : one_in(&state, 6) ? "huge" : "adaptive";
 	bound(&p);
 	if (p.len / p.piece < p.every)
 		p.every = 1;

@@ -8,6 +8,9 @@
 /* Reclaim spares tables that became empty less than 20 ms ago: wait this long, in us. */
 #define TABLES_AGE	(100 * 1000)
 
+/* So long, in us, a table that is not used any more may stay. */
+#define TABLES_GO	(2000 * 1000)
+
 /* VmPTE of this process, in kB. */
 u64 vmpte(void);
 /* Select the tables_policy.  Does nothing in kernels without one, where no choice exists. */

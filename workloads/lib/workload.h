@@ -58,6 +58,8 @@ u64 measure_end(u64 start);
 u64 clock_now(void);
 /* CPU time of this process in ns, all threads added up, without the time that they wait. */
 u64 cpu_time(void);
+/* CPU time of the kernel's workers in ns, all added up; 0 without CONFIG_SCHED_DEBUG. */
+u64 kworkers_time(void);
 /* Page faults of this process so far, and in the last measured stretch. */
 unsigned long count_faults(void);
 unsigned long measured_faults(void);
