@@ -108,6 +108,7 @@ int main(int argc, char **argv)
 	r.mem = map_anon(r.len);
 	if (row->prepare)
 		row->prepare(&r);
+	usleep(TABLES_AGE);	/* what it has given back is freed after a grace period */
 	full = vmpte();
 	worker = kworkers_time();
 	instructions = measure_begin();
