@@ -39,6 +39,9 @@
  *   RELEASE_FIRST	drop releases the pages, and flushes then
  *   DROPPED_LOCK	drop does without the PTE lock while it flushes
  *   UNHOOK_FIRST	drop unhooks the table before it releases the pages
+ *   NO_LEAVE		a table that leaves its PMD stays in the list of those that wait
+ *   LATE_LEAVE		the same, until it was handed to RCU
+ *   LIST_DROPPED	who picks a table looks at its descriptor when the list's lock is dropped
  */
 
 #ifdef SECOND_LOOK
@@ -114,6 +117,15 @@ byte pins[4];		/* by address: who holds a reference to its page by GUP-fast */
 bit gone[4];		/* by address: its page was freed */
 bit mapped[4];		/* by address: its page counts as mapped */
 byte faults;		/* how many are not done */
+
+/*
+ * Tables that wait, and at which slot.  What is done under the list's lock is one step.  Unless one of
+ * the actors frees what waits, the list is empty.  The policy is to free at once, or to wait.
+ */
+bit listed[4];
+bit place[4];
+bit waiters;
+bit waits;
 byte done;
 
 /* --- Memory and RCU --------------------------------------------------------------------- */
@@ -140,6 +152,27 @@ inline find(slot, index, table)
 
 #define nothing_mapped(slot) (!mapped[at(slot, 0)] && !mapped[at(slot, 1)])
 
+/* Law 17: who takes a table out of its PMD takes it out of the list, before it goes on. */
+#ifdef NO_LEAVE
+#define leave(table) skip
+#else
+#define leave(table) listed[table] = 0
+#endif
+#ifdef LATE_LEAVE
+#define leave_first(table) skip
+#define leave_last(table) leave(table)
+#else
+#define leave_first(table) leave(table)
+#define leave_last(table) skip
+#endif
+
+/* unmap_table_wait(): its lock is held, and it was seen empty. */
+inline list_table(slot, table)
+{
+	listed[table] = 1;
+	place[table] = slot
+}
+
 /* To free is to give up all knowledge of it: a CPU that has it cached may read it any time. */
 inline free_table(table)
 {
@@ -152,6 +185,7 @@ inline free_table(table)
 
 inline call_rcu(table)
 {
+	leave_first(table);
 	d_step {
 #ifdef NO_RCU
 		free_table(table);
@@ -159,8 +193,9 @@ inline call_rcu(table)
 		kind[table] = WAITING;
 		grace[table] = inside;
 #endif
-		table = NONE
 	}
+	leave_last(table);
+	table = NONE
 }
 
 inline leave_rcu()
@@ -530,7 +565,8 @@ inline notice(slot, by_rmap, table, noticed, only)
 		cleared = 0;
 		all_seen = 0;
 		if
-		:: noticed && only && !by_rmap && pmd_lock_free ->
+		:: noticed && waits -> list_table(slot, table); noticed = 0; end_pass(table)
+		:: noticed && !waits && only && !by_rmap && pmd_lock_free ->
 			noticed = 0;
 			assert(pmd[slot] == table);
 #ifndef PMD_WAIT
@@ -824,7 +860,16 @@ proctype do_evict()
 		entry[at(table, index)] = was;
 		unmap_unlock(table);
 		goto out
-	:: else -> d_step { mapped[at(slot, index)] = 0; want[at(slot, index)] = 0; was = 0 }
+	:: else ->
+		d_step {
+			mapped[at(slot, index)] = 0;
+			want[at(slot, index)] = 0;
+			was = 0;
+			if
+			:: waiters && empty(table) -> list_table(slot, table)
+			:: else
+			fi
+		}
 	fi;
 	/* At once, or deferred. */
 	if
@@ -890,6 +935,7 @@ proctype do_collapse()
 	copy_page(slot, 0, table);
 	copy_page(slot, 1, table);
 	unlock_table(table);
+	leave(table);
 	lock(pmd_lock);
 	assert(pmd[slot] == NONE);
 	d_step { pmd[slot] = HUGE; kind[table] = DEPOSITED }
@@ -1321,6 +1367,67 @@ out:	atomic {
 }
 
 /*
+ * Under the list's lock: the descriptor of a table that waits is read, and the mmap lock tried for.
+ * Nothing else keeps the table from going.
+ */
+inline pick(table)
+{
+	listed[table] && !mmap_writer ->
+	assert(kind[table] == TABLE);
+	mmap_readers++;
+	listed[table] = 0;
+	at_slot = place[table];
+	picked = table
+}
+
+#ifdef LIST_DROPPED
+#define look_again(table) touch(table)
+#else
+#define look_again(table) skip
+#endif
+
+/*
+ * unmap_waiting_free(): a table is picked from the list, and from then on only its place counts.
+ * Whatever is empty there goes, and a neighbour that looks empty with it, if a VMA overlaps them.
+ */
+proctype do_wait()
+{
+	bit at_slot;
+	byte picked, dead, other;
+
+	if
+	:: d_step { pick(1) }
+	:: d_step { pick(2) }
+	:: d_step { pick(3) }
+	:: true -> goto out
+	fi;
+	look_again(picked);
+	picked = NONE;
+	if
+	:: no_vma(at_slot) -> goto unlock
+	:: else
+	fi;
+	lock(pmd_lock);
+	unhook(at_slot, dead);
+	if
+	:: no_vma(1 - at_slot)
+	:: !no_vma(1 - at_slot) -> unhook(1 - at_slot, other)
+	fi;
+	flush_slot(((dead && at_slot == watched_slot) || (other && at_slot != watched_slot)));
+	pmd_lock = 0;
+	if
+	:: dead -> call_rcu(dead)
+	:: else
+	fi;
+	if
+	:: other -> call_rcu(other)
+	:: else
+	fi;
+unlock:	mmap_readers--;
+out:	atomic { at_slot = 0; picked = 0; done++ }
+}
+
+/*
  * munmap(): the VMA is taken away with the mmap lock held for writing; what it maps is unmapped
  * with that lock held for reading, and tables that no VMA needs are freed without any other lock
  * (free_pgtables()).  Other empty tables stay here: they go as in do_free().
@@ -1404,7 +1511,11 @@ inline start(slot, table)
 		want[at(slot, 0)] = entry[at(table, 0)];
 		want[at(slot, 1)] = entry[at(table, 1)];
 		mapped[at(slot, 0)] = entry[at(table, 0)];
-		mapped[at(slot, 1)] = entry[at(table, 1)]
+		mapped[at(slot, 1)] = entry[at(table, 1)];
+		if
+		:: waiters -> list_table(slot, table)
+		:: true
+		fi
 	fi
 }
 
@@ -1414,6 +1525,11 @@ inline start(slot, table)
 	 (pmd[slot] != NONE && entry[at(pmd[slot], index)] != NONE))
 
 #ifdef FIRST
+#ifdef WAITERS
+#define see_waiters waiters = 1
+#else
+#define see_waiters skip
+#endif
 #define run_both run FIRST(); run SECOND()
 #else
 c_decl {
@@ -1437,7 +1553,10 @@ byte actor;
 	:: actor == 7 -> run do_collapse_file() \
 	:: actor == 8 -> run do_drop() \
 	:: actor == 9 -> run do_munmap() \
+	:: actor == 10 -> run do_wait() \
 	fi
+#define see_waiters \
+	c_code { now.waiters = number_of("FIRST") == 10 || number_of("SECOND") == 10; }
 #define run_both \
 	c_code { now.actor = number_of("FIRST"); }; \
 	run_actor; \
@@ -1449,6 +1568,11 @@ byte actor;
 init
 {
 	atomic {
+		see_waiters;
+		if
+		:: waiters -> waits = 1
+		:: true
+		fi;
 		choose(shared);
 		choose(watched_slot);
 		choose(watched_index);

@@ -37,6 +37,7 @@ ACTORS = (
     "collapse_file",
     "drop",
     "munmap",
+    "wait",
 )
 PAIRS = tuple(combinations_with_replacement(ACTORS, 2))
 LIMIT = 3600
@@ -107,6 +108,11 @@ RULES = (
     Rule("drop.scan", "NO_SCAN", ("fault", "drop"), "!(entry["),
     Rule("drop.mmap_lock", "NO_MMAP_LOCK", ("mremap", "drop"), "!(entry["),
     Rule("drop.mmap_trylock", "MMAP_WAIT", ("mremap", "drop"), "invalid end state"),
+    Rule("wait.leave", "NO_LEAVE", ("munmap", "wait"), "kind[2]==1"),
+    Rule("wait.leave.free", "LATE_LEAVE", ("free", "wait"), "kind[2]==1"),
+    Rule("wait.leave.collapse", "NO_LEAVE", ("collapse", "wait"), "kind[2]==1"),
+    Rule("wait.place", "LIST_DROPPED", ("free", "wait"), "kind[picked]"),
+    Rule("wait.scan", "NO_SCAN", ("fault", "wait"), "!(entry["),
 )
 
 
