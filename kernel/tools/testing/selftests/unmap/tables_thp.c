@@ -145,7 +145,9 @@ static bool given_back(enum how how, long long freed, int nr)
 	}
 	/* If a lock was not free, mm/unmap tries again a little later. */
 	AWAIT(unmap_stat("tables_freed") - freed >= nr);
-	CHECK_EQ(nr, unmap_stat("tables_freed") - freed);
+	/* drop_caches frees what others have kept, too. */
+	if (how != PRESSURE)
+		CHECK_EQ(nr, unmap_stat("tables_freed") - freed);
 	return true;
 }
 
