@@ -24,6 +24,9 @@ from swathe.race.scene import Scene, load
 # Seconds by the guest's clock.
 LIMIT = 120
 MUTANTS = "/sys/module/unmap/parameters/mutants"
+POLICY = "/sys/kernel/mm/unmap/tables_policy"
+# With the default policy a page table stays that comes back in each round.
+EAGER = f"[ ! -e {POLICY} ] || echo eager >{POLICY}"
 PART = "race"
 # How often a guest is booted whose emulator has made a mistake.
 BOOTS = 3
@@ -143,7 +146,7 @@ def play(on: Stage, name: str, scene: Scene, program: Path, stop: threading.Even
     broken = breakable(scene, on.built) if on.request.mutants else ()
     rounds = on.request.rounds or scene.rounds
     command = " ".join([f"timeout {LIMIT} /bin/{program.name}", str(rounds), *scene.arguments])
-    lines = ["cd /", f"report scene {name} -- {command}"]
+    lines = ["cd /", EAGER, f"report scene {name} -- {command}"]
     for mutant in broken:
         lines += [f"echo {mutant} >{MUTANTS}", f"report mutant {mutant} -- {command}"]
     work = session.job(lines, {f"/bin/{program.name}": program})
