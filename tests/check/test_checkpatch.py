@@ -100,9 +100,15 @@ def test_the_exceptions_are_for_files_that_there_are() -> None:
         assert exception.reason
 
 
-def test_what_only_a_newer_script_finds_is_no_exception_for_an_older_one() -> None:
-    newer = checkpatch.exceptions(NEWER)
-    assert checkpatch.exceptions(OLDER) == [each for each in newer if not each.min]
+def test_what_only_a_newer_script_finds_is_no_exception_for_an_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = 'files = "mm/unmap/*"\nkinds = ["SPACING"]\nreason = "for a test"\n'
+    text = f'[[exception]]\n{words}[[exception]]\n{words}min = "7.3"\n'
+    monkeypatch.setattr(checkpatch, "FILE", tmp_path / "some.toml")
+    checkpatch.FILE.write_text(text)
+    assert [each.min for each in checkpatch.exceptions(OLDER)] == [""]
+    assert [each.min for each in checkpatch.exceptions(NEWER)] == ["", "7.3"]
 
 
 @dataclass(frozen=True)

@@ -55,19 +55,6 @@
 #define MORE_LEN	(16 * PMD)
 #define TIME_LIMIT	600
 
-static const char *set_up(const char *policy)
-{
-	const char *missing = begin(4, true);
-
-	if (missing)
-		return missing;
-	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policy)) {
-		end();
-		return "this kernel gives no page tables back, or lacks this policy";
-	}
-	return NULL;
-}
-
 static bool go_on_to_end(struct child *child)
 {
 	bool well = child_go_on(child) && child_wait(child);
@@ -83,7 +70,7 @@ FIXTURE(kept) {
 
 FIXTURE_SETUP(kept)
 {
-	const char *missing = set_up("eager");
+	const char *missing = begin_with("eager");
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -262,7 +249,7 @@ FIXTURE_SETUP(vma_lock)
 		SKIP(return, "MADV_DONTNEED of this kernel holds the mmap lock");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs two CPUs");
-	missing = variant->on ? set_up("eager") : begin(4, false);
+	missing = variant->on ? begin_with("eager") : begin(4, false);
 	if (missing)
 		SKIP(return, "%s", missing);
 	self->alone.on = variant->on;
@@ -348,7 +335,7 @@ FIXTURE(groups) {
 
 FIXTURE_SETUP(groups)
 {
-	const char *missing = set_up("pressure");
+	const char *missing = begin_with("pressure");
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -595,7 +582,7 @@ FIXTURE(crowds) {
 
 FIXTURE_SETUP(crowds)
 {
-	const char *missing = set_up("pressure");
+	const char *missing = begin_with("pressure");
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -655,7 +642,7 @@ FIXTURE_VARIANT_ADD(throttled, pressure) { .policy = "pressure", .quota = "1000 
 
 FIXTURE_SETUP(throttled)
 {
-	const char *missing = set_up(variant->policy);
+	const char *missing = begin_with(variant->policy);
 
 	if (missing)
 		SKIP(return, "%s", missing);

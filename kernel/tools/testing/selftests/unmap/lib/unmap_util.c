@@ -207,6 +207,19 @@ const char *begin(unsigned long kib, bool on)
 	return NULL;
 }
 
+const char *begin_with(const char *policy)
+{
+	const char *missing = begin(4, true);
+
+	if (missing)
+		return missing;
+	if (!switch_has(UNMAP_TABLES) || !write_text(POLICY, policy)) {
+		end();
+		return "this kernel gives no page tables back, or lacks this policy";
+	}
+	return NULL;
+}
+
 void end(void)
 {
 	cgroup_leave();

@@ -105,6 +105,8 @@ long long unmap_stat(const char *name);
  * UNMAP_ON_ONLY is in the environment.
  */
 const char *begin(unsigned long kib, bool on);
+/* The same with folios of 4 KiB, the switch on, and another policy. */
+const char *begin_with(const char *policy);
 void end(void);
 void use_cpu(int cpu);
 
