@@ -15,12 +15,12 @@ statement S;
 @@
 memcg_reparent_list_lrus(...) {
 <...
-- XA_STATE(X, F, G->kmemcg_id);
+XA_STATE(X, F, G->kmemcg_id);
 ...
-- xas_lock_irq(&X);
+xas_lock_irq(&X);
 - M = xas_store(&X, NULL);
-- xas_unlock_irq(&X);
-+ M = xa_load(F, G->kmemcg_id);
++ M = xas_load(&X);
+xas_unlock_irq(&X);
   if (!M)
   	continue;
   for_each_node(...) S
