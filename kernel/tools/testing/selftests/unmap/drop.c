@@ -620,6 +620,8 @@ FIXTURE_SETUP(drop_user)
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_TRUE(write_number(DROP_SHARE, 100));
+	/* Not where the user runs: a switch between processes flushes the TLB. */
+	use_cpu(0);
 	self->mapping = (struct mapping){
 		.kind = variant->kind, .kib = 4, .prepare = variant->prepare,
 		.runs = true, .use = use_most,
