@@ -241,7 +241,7 @@ def test_a_kernel_that_is_wrong(changes: dict[str, object], says: str) -> None:
     [
         ((0, 0, 0, 0, False, False), "gate flush: processor 1 never came to first"),
         ((9, 0, 3, 0, False, False), "gate flush: nobody opened it: program:ends was not executed"),
-        ((20, 19, 1, 19, False, False), "gate flush: opened in 19 of 20 rounds"),
+        ((20, 19, 1, 19, False, False), "gate flush: opened in 19 rounds instead of 20 (20"),
         ((20, 20, 0, 20, True, False), "the guest ended while a processor stood at gate flush"),
         ((0, 0, 0, 0, False, True), "gate flush: an offset of first or ('program:ends',) is no"),
     ],
@@ -267,6 +267,33 @@ def test_mutants_must_be_found() -> None:
 def test_mutants_must_be_tried() -> None:
     found = replace(PLAYED, outcomes=(PLAIN, Outcome("one", 20, 1)), mutants=("one", "two"))
     assert details(found) == ["not tried: the guest had ended"]
+
+
+def some(rounds: int, late: int = 0, openings: int = 20) -> Played:
+    """A guest whose gate was opened in some of 20 rounds."""
+    seen = Seen("flush", openings + late, openings, late, rounds, False, False)
+    return replace(PLAYED, report=Report(20, (seen,)))
+
+
+def test_a_round_that_missed_its_window_is_played_again() -> None:
+    short = some(19, late=1)
+    assert judge.is_short(short)
+    assert details(short) == ["gate flush: opened in 19 rounds instead of 20 (21 hits, 1 late)"]
+    whole = judge.with_more(short, some(20))
+    assert not judge.is_short(whole)
+    assert not details(whole)
+    assert judge.hits(whole) == "gate flush: 41 hits, 40 openings, in 39 of 40 rounds"
+
+
+def test_what_another_guest_does_not_mend() -> None:
+    assert not judge.is_short(PLAYED)
+    assert not judge.is_short(some(0, openings=0))
+    wrong = replace(some(19), outcomes=(Outcome("", 20, 1, "lost"),))
+    assert not judge.is_short(wrong)
+    again = judge.with_more(some(19), wrong)
+    assert details(again) == ["1 of 20 rounds came out wrong: lost"]
+    complains = judge.with_more(some(19), replace(some(20), complaint="BUG: x"))
+    assert details(complains) == ["BUG: x"]
 
 
 def test_hits_are_told() -> None:

@@ -39,6 +39,19 @@ class Seen:
     misplaced: bool
 
 
+def together(seen: Sequence[Seen]) -> Seen:
+    """Return what a gate has seen in several guests."""
+    return Seen(
+        seen[0].name,
+        hits=sum(one.hits for one in seen),
+        openings=sum(one.openings for one in seen),
+        late=sum(one.late for one in seen),
+        rounds=sum(one.rounds for one in seen),
+        standing=any(one.standing for one in seen),
+        misplaced=any(one.misplaced for one in seen),
+    )
+
+
 @dataclass(frozen=True)
 class Report:
     rounds: int

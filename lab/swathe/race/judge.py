@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import broken
@@ -13,7 +13,8 @@ from swathe.guest.session import Transcript
 from swathe.kernel import mutants
 from swathe.kernel.arch import X86_64
 from swathe.kernel.build import BuiltKernel
-from swathe.race.gates import Report
+from swathe.race import gates
+from swathe.race.gates import Report, Seen
 from swathe.race.scene import BEGINS, Scene
 
 ROUNDS = re.compile(r"rounds (\d+) wrong (\d+)")
@@ -44,6 +45,7 @@ class Played:
 
     report: of the kernel as it is
     mutants: those that were to be tried
+    again: what came of more guests, because gates were not opened in each round
     blamed: the kernel's first error message names mm/unmap, or says what the last mutant must cause
     """
 
@@ -57,6 +59,18 @@ class Played:
     arch: str = X86_64.name
     mutants: tuple[str, ...] = ()
     blamed: bool = False
+    again: "tuple[Played, ...]" = ()
+
+    @property
+    def plain(self) -> Outcome | None:
+        """What came of the kernel as it is."""
+        return next((found for found in self.outcomes if not found.way), None)
+
+    @property
+    def gates(self) -> tuple[Seen, ...]:
+        """What the gates have seen in all guests."""
+        reports = [one.report for one in (self, *self.again) if one.report]
+        return tuple(map(gates.together, zip(*(report.gates for report in reports), strict=True)))
 
 
 def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
@@ -90,11 +104,8 @@ def outcome(section: Section) -> Outcome:
 def tests(played: Played) -> Iterator[Test]:
     """Judge the kernel as it is, the gates, and each mutant that was tried."""
     name = f"race {played.name}"
-    plain = next((found for found in played.outcomes if not found.way), None)
     tried = [found for found in played.outcomes if found.way]
-    failed = [] if plain is None else list(faults(played, plain, bool(tried)))
-    if plain is None:
-        failed = [f"the program did not run: {played.lost or played.complaint}"]
+    failed = [fault for one in (played, *played.again) for fault in faults(one)]
     failed += missed(played)
     verdict = Verdict.FAILED if failed else Verdict.PASSED
     yield Test(name, verdict, "; ".join(failed))
@@ -104,19 +115,22 @@ def tests(played: Played) -> Iterator[Test]:
         yield Test(f"{name} {way}", Verdict.FAILED, "not tried: the guest had ended")
 
 
-def faults(played: Played, plain: Outcome, tried: bool) -> Iterator[str]:
-    """What is wrong with the kernel as it is. tried: mutants ran behind."""
-    if plain.rounds != played.wanted:
+def faults(played: Played) -> Iterator[str]:
+    """What is wrong with the kernel as it is, in one guest."""
+    plain = played.plain
+    if plain is None:
+        yield f"the program did not run: {played.lost or played.complaint}"
+    elif plain.rounds != played.wanted:
         yield f"{plain.rounds} of {played.wanted} rounds: {played.complaint or plain.said}"
     elif plain.wrong:
         yield f"{plain.wrong} of {plain.rounds} rounds came out wrong: {plain.said}"
-    elif played.complaint and not tried:
+    elif played.complaint and len(played.outcomes) == 1:
         yield played.complaint
 
 
 def missed(played: Played) -> Iterator[str]:
-    """Gates that did not do what they are for in each round."""
-    for seen in played.report.gates if played.report else ():
+    """Gates that did not do what they are for in as many rounds as were wanted."""
+    for seen in played.gates:
         gates_there = played.scene.gates(played.arch)
         gate = next(gate for gate in gates_there if gate.name == seen.name)
         if seen.misplaced:
@@ -126,9 +140,25 @@ def missed(played: Played) -> Iterator[str]:
         elif not seen.openings:
             yield f"gate {seen.name}: nobody opened it: {', '.join(gate.until)} was not executed"
         elif seen.rounds < played.wanted:
-            yield f"gate {seen.name}: opened in {seen.rounds} of {played.wanted} rounds"
+            yield (
+                f"gate {seen.name}: opened in {seen.rounds} rounds instead of {played.wanted} "
+                f"({seen.hits} hits, {seen.late} late)"
+            )
         elif seen.standing:
             yield f"the guest ended while a processor stood at gate {seen.name}"
+
+
+def is_short(played: Played) -> bool:
+    """Whether all that is missed is a gate that was opened in some rounds, but not in enough."""
+    short = [seen for seen in played.gates if seen.rounds < played.wanted]
+    if any(fault for one in (played, *played.again) for fault in faults(one)):
+        return False
+    return bool(short) and all(seen.openings and not seen.standing for seen in short)
+
+
+def with_more(played: Played, more: Played) -> Played:
+    """Return what came of one guest more."""
+    return replace(played, again=(*played.again, more))
 
 
 def judge_mutant(name: str, found: Outcome, played: Played) -> Test:
@@ -142,9 +172,11 @@ def hits(played: Played) -> str:
     """Return how many rounds met their window, for a message."""
     if not played.report:
         return "without gates"
-    seen = [gate for gate in played.report.gates if gate.name != BEGINS]
+    reports = [one.report for one in (played, *played.again) if one.report]
+    rounds = sum(report.rounds for report in reports)
+    seen = [gate for gate in played.gates if gate.name != BEGINS]
     return ", ".join(
         f"gate {gate.name}: {gate.hits} hits, {gate.openings} openings, "
-        f"in {gate.rounds} of {played.report.rounds} rounds"
+        f"in {gate.rounds} of {rounds} rounds"
         for gate in seen
     )
