@@ -205,7 +205,7 @@ def test_an_interrupted_run_ends_its_programs(monkeypatch: pytest.MonkeyPatch) -
 NAMES = [f"program{number}" for number in range(30)]
 
 
-@pytest.mark.parametrize("parts", [rotation.THIRDS, rotation.SIXTHS])
+@pytest.mark.parametrize("parts", [rotation.THIRDS, rotation.TWELFTHS])
 def test_as_many_commits_as_there_are_parts_run_every_program(parts: int) -> None:
     turns = [rotation.chosen(NAMES, commit, parts) for commit in range(7, 7 + parts)]
     assert sorted(name for turn in turns for name in turn) == sorted(NAMES)
@@ -213,13 +213,13 @@ def test_as_many_commits_as_there_are_parts_run_every_program(parts: int) -> Non
     assert rotation.chosen(NAMES, 4, parts) == rotation.chosen(NAMES, 4 + parts, parts)
 
 
-@pytest.mark.parametrize("parts", [rotation.THIRDS, rotation.SIXTHS])
+@pytest.mark.parametrize("parts", [rotation.THIRDS, rotation.TWELFTHS])
 def test_each_part_comes_with_either_kernel(parts: int) -> None:
-    found = {(commit % parts, rotation.first_of_two(commit)) for commit in range(12)}
+    found = {(commit % parts, rotation.first_of_two(commit)) for commit in range(24)}
     assert len(found) == 2 * parts
 
 
-@pytest.mark.parametrize("commit", range(6))
+@pytest.mark.parametrize("commit", range(12))
 def test_ci_runs_each_program_in_one_kernel(commit: int) -> None:
     turned = replace(request("ci"), commit=commit)
     assert not {*turned.everything.programs} & {*turned.checked.programs}
@@ -241,18 +241,18 @@ def test_ci_boots_the_newest_kernel_or_arm64_and_says_which(commit: int) -> None
 
 def test_each_commit_runs_one_of_those_that_take_turns_and_says_so() -> None:
     seen = set()
-    for commit in range(5, 5 + 36):
+    for commit in range(5, 5 + 72):
         turned = replace(request("ci"), commit=commit)
         [part] = [each for each in test_parts.of(turned) if each.name in test_parts.IN_TURN]
         assert part.says == "this commit, of debian13, field, powercut"
-        seen.add((part.name, commit % rotation.SIXTHS, rotation.first_of_two(commit)))
+        seen.add((part.name, commit % rotation.TWELFTHS, rotation.first_of_two(commit)))
     # With each part of the programs and of the scenes, and with either kernel.
-    assert len(seen) == 36
+    assert len(seen) == 72
 
 
-def test_six_commits_run_every_program_with_kasan_once() -> None:
+def test_twelve_commits_run_every_program_with_kasan_once() -> None:
     asked = request("checked")
-    runs = [set(replace(asked, commit=commit).checked.programs) for commit in range(4, 10)]
+    runs = [set(replace(asked, commit=commit).checked.programs) for commit in range(4, 16)]
     assert set.union(*runs) == set(selftests.names()) - set(test_parts.SELDOM_CHECKED)
     assert set.intersection(*runs) == set(test_parts.NEEDING)
     # Of two guests.

@@ -12,7 +12,7 @@ from swathe.base.paths import ROOT
 
 # Of the scenes, and of the programs with KASAN.
 THIRDS = 3
-SIXTHS = 6
+TWELFTHS = 12
 HALVES = 2
 
 
@@ -32,9 +32,9 @@ def chosen(names: Sequence[str], commit: int, parts: int = THIRDS) -> Sequence[s
 
 def first_of_two(commit: int) -> bool:
     """Whether the first of two takes its turn; parts and halves come in all combinations."""
-    return commit // SIXTHS % HALVES == 0
+    return commit // TWELFTHS % HALVES == 0
 
 
 def one_of(names: Sequence[str], commit: int) -> str:
     """Return the one whose turn it is, whatever parts and halves take theirs."""
-    return names[commit // (SIXTHS * HALVES) % len(names)]
+    return names[commit // (TWELFTHS * HALVES) % len(names)]

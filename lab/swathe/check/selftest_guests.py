@@ -29,10 +29,10 @@ from swathe.kernel import build
 # Seconds that the long programs take with KASAN, lockdep and the switch on only, as CI runs
 # them; without both it is about a seventh. They only affect how evenly programs are distributed.
 LONG = {
-    "ahead": 900, "drop": 700, "tables": 600, "readers": 500, "reference": 330, "pressure": 300,
-    "tables_thp": 300, "faults": 200, "relocate": 200, "swap": 200, "discard": 150, "freeing": 120,
-    "filemap": 90, "half_done": 90, "kept": 90, "neighbours": 85, "ends": 70, "lazyfree": 60,
-    "memx": 60, "races": 60, "split": 60, "poison": 40, "putback": 40, "trace": 40,
+    "ahead": 900, "drop": 900, "tables": 600, "readers": 500, "reference": 330, "pressure": 300,
+    "tables_thp": 300, "faults": 200, "relocate": 200, "swap": 200, "waits": 200, "discard": 150,
+    "freeing": 120, "filemap": 90, "half_done": 90, "kept": 90, "neighbours": 85, "ends": 70,
+    "lazyfree": 60, "memx": 60, "races": 60, "split": 60, "poison": 40, "putback": 40, "trace": 40,
 }  # fmt: skip
 SHORT = 20
 

@@ -2,7 +2,7 @@
 """The parts of ./swathe test: what each runs, in which kernel, and what CI runs of it in a commit.
 
 Most tests run in a kernel without KASAN and lockdep, which is several times faster. In the kernel
-with them run KUnit, the programs that look for what only they see, and in each commit a sixth of
+with them run KUnit, the programs that look for what only they see, and in each commit a twelfth of
 the others. In CI no program runs in both.
 """
 
@@ -100,7 +100,7 @@ class TestRequest:
         """What runs with KASAN and lockdep."""
         others = [name for name in selftests.names() if name not in (*NEEDING, *SELDOM_CHECKED)]
         longest = selftest_guests.longest_first(others)
-        turn = rotation.chosen(longest, self.commit, rotation.SIXTHS)
+        turn = rotation.chosen(longest, self.commit, rotation.TWELFTHS)
         return replace(self.guest, kunit=True, programs=tuple(sorted([*NEEDING, *turn])))
 
 
@@ -204,7 +204,7 @@ TABLE = (
         "management, but without KASAN and lockdep", in_light, kernel_source),
     PartEntry(CHECKED, When.DEFAULT, lambda asked: selftest_guests.run(asked.checked),
         "KUnit, and the tests that look for what only KASAN and lockdep see, in a kernel with "
-        "both; and a sixth of the others, by the commit's hash",
+        "both; and a twelfth of the others, by the commit's hash",
         lambda asked: [asked.checked.kernel], says=lambda asked:
         f"with KASAN and lockdep this commit: KUnit, {', '.join(asked.checked.programs)}"),
     PartEntry("kunit", When.NAMED, lambda asked: selftest_guests.run(asked.guest),
