@@ -3,7 +3,7 @@
 typedef pte_t;
 identifier pte;
 @@
-run_key(pte_t pte)
+unmap_run_key(pte_t pte)
 {
 + if (unmap_mutated(PUT_BACK))
 +	pte = pte_clear_uffd(pte_clear_soft_dirty(pte_wrprotect(pte)));

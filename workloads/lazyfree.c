@@ -9,15 +9,24 @@
  * 4K-shuffled: single pages, touched and marked page by page in an order that looks random,
  * which is then that of the LRU; memory.reclaim takes nine tenths of them in that order.
  *
+ * 1024K-alternate: userfaultfd protects every other page against stores, so that each run has one
+ * entry; memory.reclaim takes nine tenths, because MADV_PAGEOUT splits such folios.
+ *
  * Before: every folio has the size of the case.  After: no entry is left (4K-shuffled: those
  * that were not asked for), pglazyfreed has counted every page that is gone, none was
  * swapped out, and what is gone reads as zero.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "lib/cgroup.h"
 #include "lib/workload.h"
@@ -106,6 +115,40 @@ static struct result reclaim(size_t len, unsigned long kib)
 	return measure(reclaim_by_pageout, mem, len, len, kib);
 }
 
+static void protect_every_other(char *mem, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	struct uffdio_register area = {
+		.range = { (uintptr_t)mem, len }, .mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+		skip("userfaultfd cannot protect pages: %s", strerror(errno));
+	if (ioctl(fd, UFFDIO_REGISTER, &area))
+		fail("UFFDIO_REGISTER failed: %s", strerror(errno));
+	for (size_t i = 0; i < len; i += 2 * PAGE) {
+		struct uffdio_writeprotect page = {
+			.range = { (uintptr_t)mem + i, PAGE }, .mode = UFFDIO_WRITEPROTECT_MODE_WP,
+		};
+
+		if (ioctl(fd, UFFDIO_WRITEPROTECT, &page))
+			fail("UFFDIO_WRITEPROTECT failed: %s", strerror(errno));
+	}
+}
+
+static struct result reclaim_alternate(size_t len, unsigned long kib)
+{
+	char *mem = map_anon(len);
+
+	memset(mem, 1, len);
+	check_folios(mem, len, kib);
+	advise(mem, len, MADV_FREE);
+	protect_every_other(mem, len);
+	check_folios(mem, len, kib);
+	return measure(reclaim_by_cgroup, mem, len, len / PAGE / 10 * 9 * PAGE, kib);
+}
+
 static struct result reclaim_shuffled(size_t len, unsigned long kib)
 {
 	const size_t pages = len / PAGE;
@@ -126,23 +169,26 @@ static struct result reclaim_shuffled(size_t len, unsigned long kib)
 int main(int argc, char **argv)
 {
 	struct request req = parse_request(argc, argv,
-					   "lazyfree 4K|64K|1024K|4K-shuffled [--mib N]");
+					   "lazyfree 4K|64K|1024K|4K-shuffled|1024K-alternate "
+					   "[--mib N]");
 	const size_t len = wanted_size(&req, 128 * MIB, 128 * MIB);
 	bool shuffled = !strcmp(req.name, "4K-shuffled");
-	unsigned long kib = shuffled ? 4 : parse_folio(req.name);
-	struct result (*fn)(size_t, unsigned long) = shuffled ? reclaim_shuffled : reclaim;
+	bool alternate = !strcmp(req.name, "1024K-alternate");
+	unsigned long kib = shuffled ? 4 : alternate ? 1024 : parse_folio(req.name);
+	struct result (*fn)(size_t, unsigned long) = shuffled ? reclaim_shuffled :
+						     alternate ? reclaim_alternate : reclaim;
 	struct result res;
 
 	if (kib >= 2048)
 		skip("a PMD maps a folio of %lu KiB, not a run of PTEs", kib);
 	need_memory(len);
 	settle();
-	if (shuffled)
+	if (shuffled || alternate)
 		enter_cgroup();
 	thp_only(kib);
 	fn(len, kib);	/* the first pass splits free blocks, later ones do not */
 	res = fn(len, kib);
-	if (shuffled)
+	if (shuffled || alternate)
 		leave_cgroup();
 
 	report(res.instructions, res.lazyfreed);

@@ -14,15 +14,6 @@
 #include "run.h"
 #include "stat.h"
 
-/*
- * The bits in which all entries of a run agree.  Only accessed and dirty are
- * left out: hardware sets them at any time, and an entry may gain them (law 3).
- */
-static inline pte_t run_key(pte_t pte)
-{
-	return pte_mkold(pte_mkclean(pte));
-}
-
 /* Law 2: the longest that the run may be. */
 static unsigned int run_limit(const struct unmap_op *op)
 {
@@ -32,7 +23,7 @@ static unsigned int run_limit(const struct unmap_op *op)
 
 	/*
 	 * In a shadow stack the dirty bit tells writable from write-protected
-	 * entries, and run_key() ignores it.
+	 * entries, and unmap_run_key() ignores it.
 	 */
 	if (op->vma->vm_flags & VM_SHADOW_STACK)
 		return 1;
@@ -68,7 +59,7 @@ static unsigned int run_exclusive_alike(const struct page *page, unsigned int nr
 /* Whether four entries from @ptep on agree with @want, and each further one is larger by @page. */
 static __always_inline bool run_four_alike(const pte_t *ptep, pte_t want, u64 page)
 {
-	return !pte_val(run_key(unmap_arch_differ(ptep, want, page)));
+	return !pte_val(unmap_run_key(unmap_arch_differ(ptep, want, page)));
 }
 
 /* The same for eight: one test for all of them, since a run's entries nearly always agree. */
@@ -77,7 +68,7 @@ static __always_inline bool run_eight_alike(const pte_t *ptep, pte_t want, u64 p
 	pte_t low = unmap_arch_differ(ptep, want, page);
 	pte_t high = unmap_arch_differ(ptep + 4, __pte(pte_val(want) + 4 * page), page);
 
-	return !pte_val(run_key(__pte(pte_val(low) | pte_val(high))));
+	return !pte_val(unmap_run_key(__pte(pte_val(low) | pte_val(high))));
 }
 
 /*
@@ -113,7 +104,7 @@ static __always_inline unsigned int run_alike(pte_t *ptep, pte_t want, u64 page,
 	if (nr)
 		return nr;
 	pte = unmap_arch_peek(ptep);
-	return pte_same(run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
+	return pte_same(unmap_run_key(pte), want) ? pte_batch_hint(ptep, pte) : 0;
 }
 
 /*
@@ -135,7 +126,7 @@ static __always_inline unsigned int run_count_alike(pte_t *ptep, pte_t pte, stru
 						    unsigned int limit, bool swap)
 {
 	bool exclusive = swap && compat_anon_exclusive(first);
-	pte_t want = run_key(pte);
+	pte_t want = unmap_run_key(pte);
 	u64 page = unmap_run_step(want);
 	unsigned int nr = 0, step, same;
 

@@ -131,6 +131,31 @@ static inline unsigned long unmap_run_pfn(pte_t pte)
 	return softleaf_to_pfn(softleaf_from_pte(pte));
 }
 
+/*
+ * The bits in which all entries of a run agree.  Only accessed and dirty are
+ * left out: hardware sets them at any time, and an entry may gain them (law 3).
+ */
+static inline pte_t unmap_run_key(pte_t pte)
+{
+	return pte_mkold(pte_mkclean(pte));
+}
+
+/*
+ * Whether the next entry does not continue the run.  Where entries alternate, to find that out by
+ * unmap_run_length() for each would cost a tenth of all that is done with a page.
+ */
+static __always_inline bool unmap_run_is_short(const struct pte_run *run)
+{
+	pte_t *ptep = run->ptep + 1;
+	pte_t next, want;
+
+	if (PAGE_ALIGNED(ptep))
+		return false;
+	next = unmap_arch_peek(ptep);
+	want = __pte(pte_val(run->pte) + unmap_run_step(run->pte));
+	return !pte_same(next, want) && !pte_same(unmap_run_key(next), unmap_run_key(want));
+}
+
 /**
  * unmap_run_find - set the length of a run
  * @op: the other fields of its @run, which say where the run starts, are set
@@ -138,7 +163,8 @@ static inline unsigned long unmap_run_pfn(pte_t pte)
 static inline void unmap_run_find(struct unmap_op *op)
 {
 	op->run.nr = 1;
-	if (folio_test_large(op->folio) && pte_present(op->run.pte))
+	if (folio_test_large(op->folio) && pte_present(op->run.pte) &&
+	    !unmap_run_is_short(&op->run))
 		op->run.nr = unmap_run_length(op);
 }
 

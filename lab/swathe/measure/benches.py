@@ -81,7 +81,7 @@ BENCHES = (
     Bench(
         "lazyfree",
         "MADV_PAGEOUT of 128 MiB of MADV_FREE'd folios, by folio size",
-        ("4K", "64K", "1024K", "4K-shuffled"),
+        ("4K", "64K", "1024K", "4K-shuffled", "1024K-alternate"),
         "allocating and clearing the pages, MADV_FREE itself",
         sized=True,
         seconds=1,
