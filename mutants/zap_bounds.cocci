@@ -16,7 +16,7 @@ discard_run_limit(const struct discard *d, ...)
 @stop@
 identifier d, pmd, addr;
 @@
-discard_range(struct discard *d, pmd_t *pmd)
+discard_range(struct discard *d, pmd_t *pmd, ...)
 {
   ...
   unsigned long addr = d->addr;

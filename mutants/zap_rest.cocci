@@ -4,7 +4,7 @@ typedef pmd_t;
 identifier d, pmd, addr;
 expression E;
 @@
-discard_range(struct discard *d, pmd_t *pmd)
+discard_range(struct discard *d, pmd_t *pmd, ...)
 {
   ...
   unsigned long addr = d->addr;

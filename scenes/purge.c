@@ -3,7 +3,10 @@
  * The first processor purges memory.  When madvise() has returned, the second one reads it: what
  * its TLB still translates would be what the memory held before.
  *
- *	purge ROUNDS private|shared
+ *	purge ROUNDS private|shared|refilled
+ *
+ * refilled: while the first processor is still in madvise(), the second one stores to a page that was
+ * purged.  What it stored must stay.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,6 +19,7 @@
 #define LEN	(16 * PAGE)
 #define AT	(5 * PAGE)
 #define OLD	41
+#define NEW	43
 
 static char *mem;
 static int fd = -1, found;
@@ -34,6 +38,13 @@ static bool ready(void)
 {
 	memset(mem, OLD, LEN);
 	return true;
+}
+
+/* No TLB has an entry: the second processor stores by a fault. */
+static bool ready_afresh(void)
+{
+	NEED(!madvise(mem, LEN, MADV_DONTNEED));
+	return ready();
 }
 
 static void look(void)
@@ -63,11 +74,25 @@ static bool is_new(void)
 	return !found;
 }
 
+static void store(void)
+{
+	*(volatile char *)(mem + AT) = NEW;
+}
+
+static bool is_stored(void)
+{
+	found = *(volatile char *)(mem + AT);
+	if (found != NEW)
+		scene_says("read %d, where %d was stored after the page was purged", found, NEW);
+	return found == NEW;
+}
+
 int main(int argc, char **argv)
 {
+	const struct scene refilled = { NULL, ready_afresh, NULL, purge, store, is_stored };
 	const struct scene scene = { NULL, ready, look, purge, look, is_new };
 
 	if (argc < 3 || !make(!strcmp(argv[2], "shared")))
 		return 2;
-	return scene_main(argc, argv, &scene);
+	return scene_main(argc, argv, strcmp(argv[2], "refilled") ? &scene : &refilled);
 }

@@ -275,6 +275,8 @@ discard_notice_table(struct discard *d, pmd_t *pmd, pte_t *start, unsigned long 
 		return TABLE_STAYS;
 	if (discard_left_waiting(d, table, addr))
 		return TABLE_STAYS;
+	if (d->tables_wanted == WANT_LATER && !discard_ask(d))
+		return TABLE_STAYS;
 	/*
 	 * Ask once: the answer may change, and discard_looks_empty() looks at all entries only if
 	 * it is true.
@@ -318,32 +320,23 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
 }
 
 /**
- * discard_range - discard what a stretch of one page table maps
+ * discard_range - discard what a stretch of one page table maps, whose lock is held
  * @d: set up for the stretch by discard_begin()
- * @pmd: the caller has seen a page table in it
+ * @pmd: holds the table
+ * @start: the entry of the stretch's first address
+ * @ptl: the table's lock, taken by discard_lock()
  *
- * Takes and drops the page-table lock; for a table that is unhooked here, also the PMD lock,
- * for which it only tries.
+ * Drops the lock.  For a table that is unhooked here it tries for the PMD lock.
  *
  * Return: the address where it stopped.  That is before the end of the stretch if
- * the mmu_gather was full, the task should be rescheduled, or the page table has
- * gone: the caller tries again from there.
+ * the mmu_gather was full, or the task should be rescheduled: the caller tries again from there.
  */
-unsigned long discard_range(struct discard *d, pmd_t *pmd)
+unsigned long discard_range(struct discard *d, pmd_t *pmd, pte_t *start, spinlock_t *ptl)
 {
-	struct mm_struct *mm = d->tlb->mm;
 	unsigned long addr = d->addr;
 	enum discard_table state;
-	spinlock_t *ptl = NULL;
-	pte_t *start;
 
-	tlb_change_page_size(d->tlb, PAGE_SIZE);
-	start = pte_offset_map_lock(mm, pmd, addr, &ptl);
-	if (!start)
-		return addr;
 	d->ptep = start;
-
-	flush_tlb_batched_pending(mm);
 	lazy_mmu_mode_enable();
 	discard_entries(d);
 	discard_settle_accounts(d);

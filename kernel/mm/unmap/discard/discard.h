@@ -2,9 +2,9 @@
 /*
  * Discarding: the state of one pass over a stretch of a page table.
  *
- * All of these functions but discard_range() and discard_begin() are called and
- * return with the page-table lock held, and with the RCU read lock, which
- * pte_offset_map_lock() takes.
+ * All of these functions but discard_begin() and those for huge pages are called with the
+ * page-table lock held, and with the RCU read lock, which pte_offset_map_lock() takes.  All but
+ * discard_range() return so.
  */
 #ifndef __MM_UNMAP_DISCARD_H
 #define __MM_UNMAP_DISCARD_H
@@ -23,6 +23,7 @@
 /* Which empty page tables to give back. */
 enum discard_tables_wanted {
 	WANT_NO_TABLES,
+	WANT_LATER,		/* asked, and the batch begun, when one may be empty */
 	WANT_EDGES,		/* munmap(): those of which it discards a part only */
 	WANT_CLEARED,		/* with a file's rmap lock: those in which it cleared an entry */
 	WANT_ALL_TABLES,
@@ -169,9 +170,10 @@ static __always_inline void discard_begin(struct discard *d, unsigned long addr,
 }
 
 /* discard.c */
-unsigned long discard_range(struct discard *d, pmd_t *pmd);
+unsigned long discard_range(struct discard *d, pmd_t *pmd, pte_t *start, spinlock_t *ptl);
 
 /* discard_tables.c */
+bool discard_ask(struct discard *d);
 void discard_note_table(struct discard *d, pmd_t *pmd, unsigned long addr);
 bool discard_lets_wait(struct discard *d, pte_t *table, unsigned long addr);
 bool discard_give_back(struct discard *d, pmd_t *pmd, pte_t *table, unsigned long addr,

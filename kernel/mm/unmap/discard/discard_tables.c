@@ -13,8 +13,8 @@
 #include "discard.h"
 #include "../tables/policy.h"
 
-/* Stretches of so many pages at most are looked at first: see discard_is_hole(). */
-#define HOLE	16
+/* For stretches of so many pages at most nothing is set up that only an empty table needs. */
+#define FEW	16
 
 struct zap_details unmap_zap_dontneed = {
 	COMPAT_ZAP_ALL,
@@ -37,6 +37,11 @@ static bool discard_holds_mmap_lock(const struct discard *d)
 	       (d->tables_wanted == WANT_ALL_TABLES && COMPAT_MADVISE_LOCKS_MMAP);
 }
 
+static bool discard_may_want_tables(const struct discard *d)
+{
+	return d->details && unmap_tables_enabled() && !d->tlb->fullmm;
+}
+
 /*
  * Which page tables may be noted.  The flags in @details say that the caller holds a
  * lock which excludes free_pgtables(); callers without a flag may hold none (BPF's arena).
@@ -47,7 +52,7 @@ static bool discard_holds_mmap_lock(const struct discard *d)
  */
 static enum discard_tables_wanted discard_wanted_tables(const struct discard *d)
 {
-	if (!d->details || !unmap_tables_enabled() || d->tlb->fullmm)
+	if (!discard_may_want_tables(d))
 		return WANT_NO_TABLES;
 	if (discard_zap_flag(d->details, UNMAP_ZAP_MADVISE)) {
 		discard_assert_madvise_locked(d);
@@ -196,67 +201,113 @@ static bool discard_has_table(struct discard *d, pmd_t **pmd, unsigned long addr
 	return false;
 }
 
-/* Discard a stretch of one page table.  Returns where it stopped: see discard_range(). */
+/*
+ * Take the lock of a page table.  What reclaim has cleared there may still be in a TLB.  Returns
+ * null if the PMD holds no table.
+ */
+static pte_t *discard_lock(struct discard *d, pmd_t *pmd, unsigned long addr, spinlock_t **ptlp)
+{
+	pte_t *start;
+
+	tlb_change_page_size(d->tlb, PAGE_SIZE);
+	start = pte_offset_map_lock(d->tlb->mm, pmd, addr, ptlp);
+	if (start)
+		flush_tlb_batched_pending(d->tlb->mm);
+	return start;
+}
+
+/*
+ * Discard a stretch of one page table.  Returns where it stopped: see discard_range(); @addr if the
+ * table has gone.
+ */
 static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 				   pmd_t *pmd, unsigned long addr,
 				   unsigned long next)
 {
+	spinlock_t *ptl;
+	pte_t *start;
+
 	d->tables = NULL;
 	if (d->tables_wanted != WANT_NO_TABLES &&
 	    (d->tables_wanted != WANT_EDGES || next - addr < PMD_SIZE)) {
 		unmap_batch_make_room(batch, addr);
 		d->tables = batch;
 	}
+	start = discard_lock(d, pmd, addr, &ptl);
+	if (!start)
+		return addr;
 	discard_begin(d, addr, next);
-	return discard_range(d, pmd);
+	return discard_range(d, pmd, start, ptl);
 }
 
-/* A stretch of a few pages in one page table seems to begin with nothing.  No lock: a hint. */
-static bool discard_seems_hole(pmd_t *pmd, unsigned long addr, unsigned long end)
+static void discard_begin_batch(struct discard *d, struct table_batch *batch)
 {
-	pte_t *ptep;
-	bool none;
+	unmap_batch_begin(batch, d->vma, d->tlb);
+	d->tables_wanted = discard_wanted_tables(d);
+	batch->mmap_locked = discard_holds_mmap_lock(d);
+}
 
-	if (end - addr > HOLE * PAGE_SIZE || (addr ^ (end - 1)) & PMD_MASK)
-		return false;
-	ptep = pte_offset_map(pmd, addr);
-	if (!ptep)
-		return false;
-	none = pte_none(unmap_arch_peek(ptep));
-	pte_unmap(ptep);
-	return none;
+/**
+ * discard_ask - may the page table of a short stretch be noted?
+ * @d: of discard_few(); its batch begins here
+ *
+ * The page-table lock is held.
+ */
+bool discard_ask(struct discard *d)
+{
+	discard_begin_batch(d, d->tables);
+	return d->tables_wanted != WANT_NO_TABLES;
+}
+
+static bool discard_is_few(unsigned long addr, unsigned long end)
+{
+	return end - addr <= FEW * PAGE_SIZE && !((addr ^ (end - 1)) & PMD_MASK);
+}
+
+/* Whether @nr entries are none.  Page-table lock held. */
+static __always_inline bool discard_all_none(pte_t *ptep, unsigned int nr)
+{
+	pte_t *end = ptep + nr;
+
+	while (ptep + 4 <= end && unmap_arch_all_none(ptep, 4))
+		ptep += 4;
+	while (ptep < end && pte_none(unmap_arch_peek(ptep)))
+		ptep++;
+	return ptep == end;
+}
+
+/* There is no reason to look at the table of a stretch that was found empty.  Locks as above. */
+static __always_inline bool discard_leaves_table(const struct discard *d, pte_t *table)
+{
+	return !d->tables || likely(unmap_table_watched_used(table)) ||
+	       unmap_table_waits(d->tlb->mm, virt_to_ptdesc(table)) || unmap_table_stays(table);
 }
 
 /*
- * Who purges a sparse range in small pieces finds nothing in most of them: to set up a pass costs
- * more than such a stretch takes in stock.
- *
- * Returns true if all entries of the stretch were seen none under the page-table lock, which is
- * taken and dropped, and there is no reason to look at the table.
+ * Discard a few pages in one page table, or find none.  Who purges memory in small pieces pays for
+ * each call.  Returns where it stopped, as discard_table() does.
  */
-static bool discard_is_hole(struct mm_struct *mm, pmd_t *pmd, unsigned long addr,
-			    unsigned long end)
+static unsigned long discard_few(struct discard *d, struct table_batch *batch, pmd_t *pmd,
+				 unsigned long addr, unsigned long end)
 {
-	unsigned int i = 0, nr = (end - addr) >> PAGE_SHIFT;
-	pte_t *start, *table;
-	bool hole;
-	spinlock_t *ptl;	/* the table's */
+	spinlock_t *ptl;
+	pte_t *start;
 
-	start = pte_offset_map_lock(mm, pmd, addr, &ptl);
+	if (IS_ENABLED(CONFIG_LOCKDEP))
+		discard_wanted_tables(d);	/* asserts the caller's locks */
+	if (pmd_none(pmdp_get_lockless(pmd)))
+		return end;
+	start = discard_lock(d, pmd, addr, &ptl);
 	if (!start)
-		return false;
-	/* What reclaim has cleared here may still be in a TLB. */
-	flush_tlb_batched_pending(mm);
-	while (i + 4 <= nr && unmap_arch_all_none(start + i, 4))
-		i += 4;
-	while (i < nr && pte_none(unmap_arch_peek(start + i)))
-		i++;
-	table = unmap_table_of(start);
-	hole = i == nr && (!unmap_tables_enabled() || unmap_table_watched_used(table) ||
-			   unmap_table_waits(mm, virt_to_ptdesc(table)) ||
-			   unmap_table_stays(table));
-	pte_unmap_unlock(start, ptl);
-	return hole;
+		return addr;
+	d->tables = discard_may_want_tables(d) ? batch : NULL;
+	if (discard_all_none(start, (end - addr) >> PAGE_SHIFT) &&
+	    discard_leaves_table(d, unmap_table_of(start))) {
+		pte_unmap_unlock(start, ptl);
+		return end;
+	}
+	discard_begin(d, addr, end);
+	return discard_range(d, pmd, start, ptl);
 }
 
 /**
@@ -286,18 +337,18 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	pmd_t *pmd = pmd_offset(pud, addr);
 	unsigned long next;
 
-	if (discard_seems_hole(pmd, addr, end) && discard_is_hole(tlb->mm, pmd, addr, end)) {
-		cond_resched();
-		return end;
-	}
 	d.tlb = tlb;
 	d.vma = vma;
 	d.details = details;
 	d.start = addr;
 	d.limit = end;
-	unmap_batch_begin(&batch, vma, tlb);
-	d.tables_wanted = discard_wanted_tables(&d);
-	batch.mmap_locked = discard_holds_mmap_lock(&d);
+	d.tables_wanted = WANT_LATER;
+	if (discard_is_few(addr, end)) {
+		addr = discard_few(&d, &batch, pmd, addr, end);
+		cond_resched();
+	}
+	if (addr != end && d.tables_wanted == WANT_LATER)
+		discard_begin_batch(&d, &batch);
 	while (addr != end) {
 		next = pmd_addr_end(addr, end);
 		if (discard_has_table(&d, &pmd, addr, &next))
@@ -308,6 +359,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 			pmd++;
 		cond_resched();
 	}
-	unmap_batch_settle(&batch);
+	if (d.tables_wanted != WANT_LATER)
+		unmap_batch_settle(&batch);
 	return addr;
 }
