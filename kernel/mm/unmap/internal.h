@@ -155,8 +155,8 @@
  *     split_assert() the same on the way back.  Tested by relocate and split, and by scenes
  *     (moved_...).
  *
- * 17. Waiting.  An empty page table that waits is in a list through its own descriptor.  It
- *     leaves the list before the descriptor's words are used for anything else: who takes it out
+ * 17. Waiting.  A page table that seems empty may wait, in a list through its own descriptor.
+ *     It leaves the list before the descriptor's words are used for anything else: who takes it out
  *     of its PMD calls unmap_table_leave() before it is freed, handed to RCU or deposited.  Who
  *     picks it from the list reaches it through its PMD only, with the mmap lock, once the list's
  *     lock is dropped.  See tables_wait.c: unmap_table_assert_left() asserts it where mm/unmap

@@ -165,7 +165,7 @@ static __always_inline bool evict_in_use_nearby(const struct pte_run *run, unsig
 }
 
 /*
- * If the run was the last in its page table, let the table wait.  It cannot be freed here,
+ * If the run seems to be the last in its page table, let the table wait.  It cannot be freed here,
  * because reclaim may still have to make the deferred flush, and holds no mmap lock.
  */
 static __always_inline void evict_notice_table(const struct unmap_op *op, unsigned int nr)
@@ -174,7 +174,7 @@ static __always_inline void evict_notice_table(const struct unmap_op *op, unsign
 
 	if (!unmap_tables_enabled() || likely(evict_in_use_nearby(&op->run, nr)))
 		return;
-	if (unmap_table_emptied(table))
+	if (unmap_table_emptied(op->vma->vm_mm, table))
 		unmap_table_wait(op->vma->vm_mm, table, op->run.addr);
 }
 

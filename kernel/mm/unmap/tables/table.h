@@ -12,8 +12,8 @@
  * the page that the watched entry maps, in all user addresses, and above it a time.  It is
  * written with the page-table lock held, or by cmpxchg() with the PMD lock (drop_age.c), so that
  * a time may be lost, but not a number.  It is not initialised, and stock code that clears entries
- * does not update it.  A wrong value costs one scan of the table and nothing else, because law 7
- * examines all entries before a table is freed.
+ * does not update it.  A wrong value costs a look at the table, or lists it in vain until the
+ * worker has looked, and nothing else: law 7 examines all entries before a table is freed.
  */
 #ifndef __MM_UNMAP_TABLE_H
 #define __MM_UNMAP_TABLE_H
@@ -59,8 +59,8 @@ static inline bool unmap_may_wait(const struct mm_struct *mm)
 #define TABLE_BATCH	BITS_PER_LONG
 #define TABLE_BATCH_MASK	(~(TABLE_BATCH * PMD_SIZE - 1))
 
-/* How many entries unmap_table_glance() looks at. */
-#define TABLE_GLANCE	64U
+/* How many entries unmap_table_seems_empty() looks at, besides the last one. */
+#define TABLE_GLANCE	(PTRS_PER_PTE / 4U)
 
 /* The word in the descriptor: so many bits hold a page's number.  Addresses have up to 57 bits. */
 #define TABLE_NUMBER_BITS	(57 - PAGE_SHIFT)
@@ -215,6 +215,7 @@ unsigned int unmap_table_next_used(pte_t *table, unsigned int from, unsigned int
 void unmap_table_noticed(pte_t *table);
 bool unmap_table_search(pte_t *table);
 bool unmap_table_look(pte_t *table);
+bool unmap_table_seems_empty(struct mm_struct *mm, pte_t *table);
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table);
 
 /* Law 7: the table is empty. */
@@ -238,10 +239,10 @@ static __always_inline bool unmap_table_watched_used(pte_t *table)
 	return !pte_none(unmap_arch_peek(table + unmap_table_watched(table)));
 }
 
-/* Whether the table is empty.  Page-table lock held on entry and return. */
-static __always_inline bool unmap_table_emptied(pte_t *table)
+/* Whether a table of @mm may be empty, so that it is to wait.  Page-table lock held. */
+static __always_inline bool unmap_table_emptied(struct mm_struct *mm, pte_t *table)
 {
-	return !likely(unmap_table_watched_used(table)) && unmap_table_look(table);
+	return !likely(unmap_table_watched_used(table)) && unmap_table_seems_empty(mm, table);
 }
 
 /* Whether the table of @mm waits: see tables_wait.c.  Page-table lock held. */

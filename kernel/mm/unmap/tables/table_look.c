@@ -57,7 +57,7 @@ static unsigned int table_any_used(pte_t *table)
 
 /**
  * unmap_table_noticed - remember when a table was seen empty
- * @table: all of its entries are none, or those at which unmap_table_glance() has looked
+ * @table: all of its entries are none, or those at which unmap_table_seems_empty() has looked
  *
  * Stores the time.  Page-table lock held on entry and return.
  */
@@ -109,29 +109,60 @@ bool unmap_table_look(pte_t *table)
 	return true;
 }
 
+/* Once a glance has listed a table, it is looked at: or each of its entries would list it again. */
+static bool table_waits_rightly(struct mm_struct *mm, pte_t *table)
+{
+	if (unmap_table_look(table))
+		return true;
+	unmap_table_wait_no_more(mm, table);
+	return false;
+}
+
+/**
+ * unmap_table_seems_empty - may a table be empty that is about to be noted or listed?
+ * @mm: of the table
+ * @table: its watched entry is none
+ *
+ * Looks at the last and the next few entries only, because who frees the table looks at all of them
+ * (law 7).  If one further on is in use, he watches it, and the table stays.  A table that waits is
+ * looked at here, and leaves the list if it is in use.
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: false if an entry is in use; it is watched from now on.  False of a table that stays.
+ */
+bool unmap_table_seems_empty(struct mm_struct *mm, pte_t *table)
+{
+	unsigned int watched = unmap_table_watched(table);
+	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
+
+	if (UNMAP_ARCH_TABLES_PINNED || unmap_table_stays(table))
+		return unmap_table_look(table);
+	if (unmap_table_waits(mm, virt_to_ptdesc(table)))
+		return table_waits_rightly(mm, table);
+	if (table_last_used(table)) {
+		unmap_table_watch(table, PTRS_PER_PTE - 1);
+		return false;
+	}
+	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
+		return false;
+	unmap_table_noticed(table);
+	return true;
+}
+
 /**
  * unmap_table_glance - may a table be empty that is about to be noted?
  * @mm: of the table
  * @table: its watched entry is none
  *
- * As unmap_table_look(), but a task looks only at the next few entries of its own process's
- * table, because it tries to free the table in a moment, if the policy is to free at once.  That
- * needs a look at all entries (law 7): if one further on is in use, the table stays, and that
- * entry is watched from then on.  Others' tables may have to wait: to list them for nothing costs
- * more than to look.
+ * A task only glances at its own process's table, if the policy is to free it in a moment.  Others'
+ * tables may have to wait for their mmap lock.
  *
  * Page-table lock held on entry and return.
  */
 bool unmap_table_glance(struct mm_struct *mm, pte_t *table)
 {
-	unsigned int watched = unmap_table_watched(table);
-	unsigned int end = min_t(unsigned int, watched + TABLE_GLANCE, PTRS_PER_PTE);
-
-	if (mm != current->mm || !unmap_policy_eager() || unmap_table_stays(table) ||
-	    table_last_used(table))
+	if (mm != current->mm || !unmap_policy_eager())
 		return unmap_table_look(table);
-	if (!table_saw_none(table, unmap_table_next_used(table, watched, end), end))
-		return false;
-	unmap_table_noticed(table);
-	return true;
+	return unmap_table_seems_empty(mm, table);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Empty page tables that are not freed at once: reclaim emptied them, and its TLB flush is still
- * to come; or the policy is to wait, until memory is short, or because the table came back last
- * time; or the task that emptied them could not get the mmap lock; or too many tables of the
- * control group wait for their grace period.
+ * Empty page tables that are not freed at once: reclaim seems to have emptied them, and its TLB
+ * flush is still to come; or the policy is to wait, until memory is short, or because the table
+ * came back last time; or the task that emptied them could not get the mmap lock; or too many
+ * tables of the control group wait for their grace period.
  *
  * A table waits in a list (list_lru) of the group that it is charged to, and of its memory node: so
  * reclaim of the group finds it.  The list goes through the table's own descriptor:
@@ -58,7 +58,7 @@ struct list_lru unmap_waiting;
 
 /*
  * The table's lock is held.  If it is in the list, it is not put there again: who takes it out
- * meanwhile finds it empty and young, and puts it back.  The list of a control group, which may
+ * meanwhile finds it empty and young, and puts it back, or in use.  The list of a control group, which may
  * have to be allocated, may use reserves (__GFP_HIGH), and is not charged: it is to get back
  * more.
  *
@@ -88,7 +88,7 @@ static bool table_list(struct mm_struct *mm, struct ptdesc *table)
 /**
  * unmap_table_wait - let an empty page table wait before it is freed
  * @mm: of the table
- * @table: was seen empty, and is in its PMD
+ * @table: was seen empty, or seems so (unmap_table_seems_empty()), and is in its PMD
  * @addr: any address that it translates
  *
  * The table's lock is held on entry and return.
@@ -116,7 +116,7 @@ bool unmap_table_wait(struct mm_struct *mm, pte_t *table, unsigned long addr)
  */
 void unmap_swap_freed(struct mm_struct *mm, pte_t *pte, unsigned long addr)
 {
-	if (pte && unmap_tables_enabled() && unmap_table_emptied(unmap_table_of(pte)))
+	if (pte && unmap_tables_enabled() && unmap_table_emptied(mm, unmap_table_of(pte)))
 		unmap_table_wait(mm, unmap_table_of(pte), addr);
 }
 

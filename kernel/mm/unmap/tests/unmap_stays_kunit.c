@@ -110,10 +110,10 @@ static void unmap_stays_is_not_noticed(struct kunit *test)
 	struct unmap_stays_test *t = test->priv;
 	pte_t *table = table_in(t->pmd);
 
-	KUNIT_EXPECT_TRUE(test, unmap_table_emptied(table));
+	KUNIT_EXPECT_TRUE(test, unmap_table_emptied(t->mm, table));
 	KUNIT_EXPECT_TRUE(test, unmap_table_glance(t->mm, table));
 	KUNIT_ASSERT_NOT_NULL(test, alloc(t));
-	KUNIT_EXPECT_FALSE(test, unmap_table_emptied(table));
+	KUNIT_EXPECT_FALSE(test, unmap_table_emptied(t->mm, table));
 	KUNIT_EXPECT_FALSE(test, unmap_table_glance(t->mm, table));
 }
 
