@@ -19,6 +19,8 @@
  * half_there  a folio of which half is not mapped is moved, and may be split
  * two_tables  a folio that two page tables map
  * mlocked     memory that is locked stays locked
+ * merged      pages that KSM has merged: entries of several pages lead to one
+ * refused     there is no memory for some of the folios: those stay
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -496,6 +498,80 @@ TEST_LONG(relocate, mlocked)
 	EXPECT_EQ(PAGES, count_pages(self->mem, LEN, PM_PRESENT));
 	ASSERT_EQ(0, munlock(self->mem, LEN));
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED));
+}
+
+#define KSM	"/sys/kernel/mm/ksm/"
+
+/* Every other quarter of the range becomes pages of KSM's, which it finds three times at least. */
+static bool merge_quarters(char *mem)
+{
+	for (long i = 0; i < PAGES; i++)
+		if (i / (PAGES / 4) % 2)
+			memset(mem + i * PAGE, fill_byte(i % 8, SEED), PAGE);
+	for (long at = PAGES / 4; at < PAGES; at += PAGES / 2)
+		CHECK(!madvise(mem + at * PAGE, LEN / 4, MADV_MERGEABLE));
+	CHECK(write_text(KSM "pages_to_scan", "4096"));
+	CHECK(write_text(KSM "run", "1"));
+	AWAIT(count_shared(mem, LEN) == PAGES / 2);
+	return true;
+}
+
+static bool quarters_are_right(const char *mem)
+{
+	for (long i = 0; i < PAGES; i++)
+		CHECK(page_is(mem + i * PAGE,
+			      fill_byte(i / (PAGES / 4) % 2 ? i % 8 : i, SEED)));
+	return true;
+}
+
+TEST_LONG(relocate, merged)
+{
+	bool merged;
+
+	if (variant->kind != ANON || access(KSM "run", W_OK))
+		SKIP(return, "needs CONFIG_KSM and anonymous memory");
+	merged = merge_quarters(self->mem);
+	write_text(KSM "run", "0");
+	ASSERT_TRUE(merged);
+	pagemap_range(self->mem, self->before, PAGES);
+	ASSERT_LT(0, move_range(self->device, self->mem, LEN));
+	EXPECT_EQ(PAGES, count_moved(self->before, self->mem));
+	EXPECT_EQ(PAGES / 2, count_shared(self->mem, LEN));
+	ASSERT_TRUE(quarters_are_right(self->mem));
+	/* A store to one of them is seen through no other entry. */
+	self->mem[LEN / 4] = fill_byte(0, SEED) + 1;
+	EXPECT_TRUE(page_is(self->mem + LEN / 4 + 8 * PAGE, fill_byte(0, SEED)));
+	self->mem[LEN / 4] = fill_byte(0, SEED);
+	ASSERT_EQ(0, madvise(self->mem, LEN, MADV_UNMERGEABLE));
+	EXPECT_TRUE(quarters_are_right(self->mem));
+}
+
+/* Half of the allocations fail.  Where large folios are few, all may move, or none. */
+static bool move_some(int device, const char *mem)
+{
+	static __u64 before[LEN / PAGE];
+	long moved, failed;
+
+	for (int round = 0; round < 50; round++) {
+		pagemap_range(mem, before, PAGES);
+		CHECK(faults_on("fail_page_alloc", "alloc_migration_target", 50));
+		moved = move_range(device, mem, LEN);
+		failed = faults_off("fail_page_alloc");
+		/* Pages of a file that was split are not mapped until they are read. */
+		CHECK_EQ(0, count_wrong(mem, LEN, SEED));
+		CHECK_EQ(moved, count_moved(before, mem));
+		if (failed > 0 && moved > 0 && moved < PAGES)
+			return true;
+	}
+	CHECK(!"some folios, but not all, were refused");
+	return false;
+}
+
+TEST_LONG(relocate, refused)
+{
+	EXPECT_TRUE(move_some(self->device, self->mem));
+	EXPECT_EQ((long)(LEN / KIB), smaps_kib(self->mem, LEN, "Rss"));
+	ASSERT_TRUE(move_all(self->device, self->mem, SEED));
 }
 
 TEST_HARNESS_MAIN

@@ -62,6 +62,15 @@ __u64 page_mapcount(const void *addr)
 	return of_page("/proc/kpagecount", addr);
 }
 
+long count_shared(const char *mem, size_t len)
+{
+	long shared = 0;
+
+	for (size_t at = 0; at < len; at += PAGE)
+		shared += page_mapcount(mem + at) > 1;
+	return shared;
+}
+
 long count_pages(const void *mem, size_t len, __u64 bits)
 {
 	__u64 entries[BATCH];

@@ -172,6 +172,11 @@ void pagemap_range(const void *mem, __u64 *entries, size_t nr);
 __u64 page_flags(const void *addr);
 /* The page's mapcount. */
 __u64 page_mapcount(const void *addr);
+/*
+ * How many pages of a range are mapped more than once.  That tells KSM's pages: Linux 6.12 sets
+ * KPF_KSM for all anonymous ones.
+ */
+long count_shared(const char *mem, size_t len);
 long count_pages(const void *mem, size_t len, __u64 bits);
 /* A field of /proc/self/smaps in KiB, summed over all VMAs that overlap the range. */
 long smaps_kib(const void *mem, size_t len, const char *field);
