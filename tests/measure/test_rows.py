@@ -364,7 +364,9 @@ def test_unknown_names_list_the_known(name: str, said: str) -> None:
 
 def test_a_pattern_is_drawn_once_in_each_config() -> None:
     drawn = search.draw(benches.choose(["search"]), 7, 3)
-    assert drawn[0].cases == ("7-1", "7-2", "7-3")
+    assert drawn[0].cases == (*search.WORST, "7-1", "7-2", "7-3")
+    again = search.draw(benches.choose(["search"]), 1901, 500)
+    assert len(again[0].cases) == 500
     assert search.draw(benches.choose(["search:7-2"]), 9, 3)[0].cases == ("7-2",)
     assert instructions.runs(drawn[0].bench, ["stock", "swathe"], 3) == [
         (1, "stock"),
