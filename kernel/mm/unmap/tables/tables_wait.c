@@ -58,9 +58,9 @@ struct list_lru unmap_waiting;
 
 /*
  * The table's lock is held.  If it is in the list, it is not put there again: who takes it out
- * meanwhile finds it empty and young, and puts it back, or in use.  The list of a control group, which may
- * have to be allocated, may use reserves (__GFP_HIGH), and is not charged: it is to get back
- * more.
+ * meanwhile finds it empty and young, and puts it back, or in use.  The list of a control group,
+ * which may have to be allocated, may use reserves (__GFP_HIGH), and is not charged: it is to get
+ * back more.
  *
  * Returns whether it is in the list.
  */
