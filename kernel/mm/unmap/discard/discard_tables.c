@@ -224,7 +224,7 @@ static unsigned long discard_table(struct discard *d, struct table_batch *batch,
 				   pmd_t *pmd, unsigned long addr,
 				   unsigned long next)
 {
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* the table's */
 	pte_t *start;
 
 	d->tables = NULL;
@@ -290,7 +290,7 @@ static __always_inline bool discard_leaves_table(const struct discard *d, pte_t 
 static unsigned long discard_few(struct discard *d, struct table_batch *batch, pmd_t *pmd,
 				 unsigned long addr, unsigned long end)
 {
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* the table's */
 	pte_t *start;
 
 	if (IS_ENABLED(CONFIG_LOCKDEP))
