@@ -29,8 +29,7 @@ MEMBERS: Mapping[str, str] = {
         rmap_walk* folio_lock_anon_vma_read anon_vma_interval_tree* vma_interval_tree* vma_address
         page_vma_mapped_walk try_to_unmap evict evict_find_pages evict_walk* unmap_page_range
         __zap_vma_range unmap_vmas unmap_single_vma zap_pmd_range unmap_zap_pmd_range
-        discard_range discard_table discard_few list_from_vma
-        list_walk
+        discard_range discard_table discard_few list_from_vma list_walk
     """,
     LOOK: """
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around
