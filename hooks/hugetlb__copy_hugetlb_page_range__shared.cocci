@@ -5,7 +5,7 @@
 /// Why here: stock asks the descriptor of any page table, whose word for that is set by nobody but for
 ///           pages of PMDs.  Of others it holds what was there before: an index in a file, a part of a
 ///           slab, or what mm/unmap/ keeps there.  This is a bug of stock: the hook serves with the
-///           switch off, too.
+///           switch off, too.  Linux 6.12.118 has mended it: it no longer asks.
 /// Missing:  a child misses private memory of hugetlb pages of 1 GiB (x86), or 64 KiB (arm64).
 
 @size@

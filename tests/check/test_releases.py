@@ -3,7 +3,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -72,7 +71,7 @@ def test_the_series_source_is_no_part_of_one(sources: Path) -> None:
 def test_a_given_tree_is_tried_once(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "plan", lambda *_: SimpleNamespace(changed={}))
+    monkeypatch.setattr(tree, "plan", lambda *_: tree.Plan({}, {}))
     add(sources, "linux-6.12.117", 6, 12, 117)
     own = add(tmp_path, "linux-6.18.35", 6, 18, 35)
     request = every_release.ReleasesRequest(series="6.18", given=own)
@@ -165,7 +164,8 @@ def test_half_a_network_is_told(fake: Fake, sources: Path) -> None:
 def planned(path: Path, version: Version) -> tree.Plan:
     if version.patch == 95:
         raise HookMissed("hook a does not fit", ["a"])
-    return tree.Plan({"mm/a.c": str(version.patch // 100).encode()}, {})
+    steps = tuple(hooks.HookStep(hook, "", "") for hook in hooks.fitting(hooks.load(), version))
+    return tree.Plan({"mm/a.c": str(version.patch // 100).encode()}, {}, steps)
 
 
 def test_the_table(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from swathe.base.errors import CheckFailed
 from swathe.base.verdicts import Verdict
 from swathe.check import broken, proof, selftests, unhooked
 from swathe.guest import environment
-from swathe.kernel import arch, build, hooks
+from swathe.kernel import arch, build, hooks, source, version
 
 ABOUT = "6.12.1"
 HOOK = changed(hooks.load()[0], name="a__b__c", missed="tables -t moves")
@@ -74,3 +74,18 @@ def test_the_table_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     broken.record(built, 2, "unhooked", "title", ("hook", "missed by"), [FOUND])
     assert kept[0].header == ("hook", "missed by", "seconds", "what it said")
     assert kept[0].rows == (("a__b__c", "tables -t moves", "3", "not ok 1 tables.moves"),)
+
+
+@pytest.mark.parametrize(("text", "left_out"), [("{\n\tBUG;\n}\n", 0), ("{\n}\n", 1)])
+def test_a_hook_for_a_mended_bug_is_not_taken_out(
+    text: str, left_out: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "mm").mkdir()
+    (tmp_path / "mm/a.c").write_text(f"int f(void)\n{text}")
+    stock = source.Source(tmp_path, version.Version(6, 12, 118), ours=True)
+    monkeypatch.setattr(source, "get", lambda *_: stock)
+    monkeypatch.setattr(broken, "attempt", lambda *_: FOUND)
+    monkeypatch.setattr(build, "build", lambda _: None)
+    hook = changed(HOOK, file="mm/a.c", functions=("f",), mends="BUG;")
+    finding = unhooked.without(build.KernelRequest(), hook, {}, 1)
+    assert finding.said.startswith(unhooked.NOTHING) is bool(left_out)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HOOK, RULE, LayOut
+from msgspec.structs import replace as changed
 
 from swathe import __main__
 from swathe.base.errors import CheckFailed, UsageError
@@ -242,6 +243,40 @@ def test_a_miss_is_named_and_writes_nothing(
     assert "hook rmap__try_it does not fit mm/rmap.c of Linux 6.12.117" in said
     assert "it changes 0 places in try_it instead of 1\n" in said
     assert fingerprint(small_tree) == before
+
+
+@pytest.mark.parametrize(
+    ("mends", "text", "mended"),
+    [
+        ("return", BEFORE, False),
+        ("return 3", BEFORE, True),
+        ("return", "", False),
+        ("", BEFORE, False),
+    ],
+)
+def test_a_bug_is_mended_where_its_function_is_without_it(
+    mends: str, text: str, mended: bool
+) -> None:
+    """A function that is not there at all may have been renamed."""
+    hook = changed(hooks.parse_series(HOOK)[0], functions=("two",), mends=mends)
+    assert hooks.is_mended(hook, text) is mended
+
+
+@pytest.mark.parametrize(("mends", "status", "said"), [
+    ("gone(", 0, "Linux 6.12.117 has mended what rmap__try_it mends: it is left out"),
+    ("try_it(", 1, "hook rmap__try_it does not fit mm/rmap.c"),
+])  # fmt: skip
+def test_a_hook_for_a_mended_bug_is_left_out(
+    repository: Path, small_tree: Path, capsys: pytest.CaptureFixture[str],
+    mends: str, status: int, said: str,
+) -> None:  # fmt: skip
+    """The rule does not fit in either case: only stock's text says whether it has to."""
+    series = HOOK.replace("fires = 1", f'fires = 2\nmends = "{mends}"')
+    (repository / "hooks/series").write_text(series)
+    before = (small_tree / "mm/rmap.c").read_text()
+    assert __main__.main(["apply", str(small_tree)]) == status
+    assert said in "".join(capsys.readouterr())
+    assert (small_tree / "mm/rmap.c").read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,9 @@ def apply_hooks(machine: DebianRoot) -> None:
     applied = machine.inside(LINUX)
     with scratch("pristine") as pristine:
         copy_what_hooks_read(applied, pristine)
-        machine.must(["./swathe", "apply", str(LINUX)], CLONE)
+        done = machine.run(["./swathe", "apply", str(LINUX)], CLONE)
+        if not done.ok:
+            raise CheckFailed(f"{complaints(done.output)}; see {LOG}")
         wanted = tree.plan(pristine, version.of_tree(pristine)).all
     odd = [path for path, data in wanted.items() if (applied / path).read_bytes() != data]
     if odd:
@@ -124,6 +126,12 @@ def apply_hooks(machine: DebianRoot) -> None:
             f"spatch {hooks.spatch_version()} here and the one of Debian 13 differ in {odd[0]}"
         )
     ui.note(f"Debian 13: Linux {version.of_tree(applied)}")
+
+
+def complaints(output: str) -> str:
+    """Return the lines that say which hooks do not fit; if none does, the last line."""
+    named = [line for line in output.splitlines() if " does not fit " in line]
+    return "; ".join(named) or process.last_line(output)
 
 
 def unpack(machine: DebianRoot) -> None:

@@ -15,7 +15,7 @@ from swathe.base.errors import CheckFailed
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import broken, selftests
 from swathe.check.broken import Finding
-from swathe.kernel import build, hooks
+from swathe.kernel import build, hooks, source
 from swathe.kernel.hooks import Hook
 from swathe.kernel.version import Version
 
@@ -47,6 +47,8 @@ def without(
         return Finding(hook.name, "", 0, False, hook.missed)
     if is_foreign(hook, kernel.arch):
         return Finding(hook.name, "", 0, False, f"{NOTHING}{hook.file} is not compiled")
+    if hook.mends and is_mended(hook, source.get(kernel.kernel, kernel.source)):
+        return Finding(hook.name, "", 0, False, f"{NOTHING}this kernel has mended what it mends")
     ui.note(f"building without hook {hook.name}")
     try:
         built = build.build(replace(kernel, without=hook.name))
@@ -62,6 +64,10 @@ def is_foreign(hook: Hook, arch: str) -> bool:
     """Whether the hook changes a file of another architecture."""
     top, own, *_ = Path(hook.file).parts
     return top == "arch" and own != ARCH_DIRECTORIES.get(arch, arch)
+
+
+def is_mended(hook: Hook, stock: source.Source) -> bool:
+    return hooks.is_mended(hook, hooks.stock_text(stock.tree, hook, stock.version))
 
 
 def judge(finding: Finding) -> Test:

@@ -48,6 +48,7 @@ class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of hooks/series; hooks/<name>.cocci is the rule.
 
     same_as: another hook, whose rule this one has, for a kernel where the code is in another file
+    mends: what stock's functions say where they have the bug that the hook mends
     """
 
     name: str
@@ -61,6 +62,7 @@ class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     why: str
     missed: str
     same_as: str = ""
+    mends: str = ""
 
     @property
     def rule(self) -> Path:
@@ -189,6 +191,14 @@ def misfit(hook: Hook, before: str, after: str) -> str:
     return ""
 
 
+def is_mended(hook: Hook, before: str) -> bool:
+    """Whether stock has mended the bug itself: the functions are there, and none says so."""
+    if not hook.mends:
+        return False
+    bodies = [anchors.lines_of(before, name).values() for name in hook.functions]
+    return all(bodies) and not any(hook.mends in line for body in bodies for line in body)
+
+
 def checksum(before: str, hook: Hook) -> str:
     """Return a checksum of everything that the hooked text depends on."""
     digest = hashlib.sha256(f"{spatch_version()}\n{before}".encode())
@@ -245,11 +255,17 @@ def steps(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> list[H
 def steps_of_file(
     tree: Path, hooks: list[Hook], kernel: Version, cache: Path
 ) -> Iterator[HookStep | HookMissed]:
-    """Apply the hooks of one file; those after one that does not fit are tried all the same."""
+    """Apply the hooks of one file; those after one that does not fit are tried all the same.
+
+    A hook for a bug that stock has mended makes no step.
+    """
     after: str | None = None
     for hook in hooks:
         try:
             before = stock_text(tree, hook, kernel) if after is None else after
+            if is_mended(hook, before):
+                ui.note(f"Linux {kernel} has mended what {hook.name} mends: it is left out")
+                continue
             after = applied(hook, before, kernel, cache)
             yield HookStep(hook, before, after)
         except HookMissed as error:
