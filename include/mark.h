@@ -4,7 +4,8 @@
  *
  * A workload executes MARK_BEGIN and MARK_END around the call that it measures, and
  * MARK_REPORT once it has verified the call and reports it.  The profiler counts between
- * the first two and writes its counts at the third.
+ * the first two and writes its counts at the third.  From MARK_START, which a program executes
+ * when it has read its arguments, the profiler's model of caches follows what is in them.
  *
  * A mark is an instruction that does nothing and that no compiler emits.  It carries
  * MARK_X86 or MARK_ARM64 plus the mark's number:
@@ -18,6 +19,7 @@
 #define MARK_BEGIN	1
 #define MARK_END	2
 #define MARK_REPORT	3
+#define MARK_START	4
 
 #define MARK_X86	0x53574200
 #define MARK_ARM64	0x5360

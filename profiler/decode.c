@@ -14,6 +14,7 @@ struct x86 {
 	const uint8_t *end;
 	bool lock;
 	bool repeat;		/* f2 or f3: some opcodes mean another instruction with it */
+	bool gs;
 };
 
 static bool is_prefix(uint8_t byte)
@@ -30,6 +31,7 @@ static struct x86 skip_prefixes(const uint8_t *insn, size_t len)
 	for (; x.op < x.end && (*x.op == 0xf0 || is_prefix(*x.op)); x.op++) {
 		x.lock |= *x.op == 0xf0;
 		x.repeat |= *x.op == 0xf2 || *x.op == 0xf3;
+		x.gs |= *x.op == 0x65;
 	}
 	return x;
 }
@@ -58,6 +60,8 @@ static unsigned int mark_kind(uint32_t number)
 		return INSN_END;
 	case MARK_REPORT:
 		return INSN_REPORT;
+	case MARK_START:
+		return INSN_START;
 	default:
 		return 0;
 	}
@@ -113,7 +117,7 @@ unsigned int decode_x86(const uint8_t *insn, size_t len)
 {
 	struct x86 x = skip_prefixes(insn, len);
 
-	return decode_plain(&x) | (x.lock ? INSN_ATOMIC : 0);
+	return decode_plain(&x) | (x.lock ? INSN_ATOMIC : 0) | (x.gs ? INSN_PERCPU : 0);
 }
 
 /* ldapr has an atomic's encoding, but is a load. */

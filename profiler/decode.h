@@ -21,6 +21,8 @@ enum insn_kind {
 	INSN_CR3	= 1 << 8,	/* with INSN_FLUSH_ALL: by writing %cr3 */
 	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs, too */
 	INSN_WRMSR	= 1 << 10,
+	INSN_START	= 1 << 11,	/* another mark */
+	INSN_PERCPU	= 1 << 12,	/* x86: the %gs prefix, with which the kernel means its CPU */
 };
 
 unsigned int decode_x86(const uint8_t *insn, size_t len);

@@ -2,7 +2,7 @@
 /*
  * A QEMU plugin that counts while a workload runs between its marks (include/mark.h).
  *
- *	-plugin profiler.so,mode=calls|count,symbols=FILE,out=FILE,arch=x86_64
+ *	-plugin profiler.so,mode=calls|count|memory,symbols=FILE,out=FILE,arch=x86_64[,caches=…]
  *
  * The plugin writes the counts of the last marked stretch when the workload executes
  * MARK_REPORT.  So the output has one stretch for each workload that succeeded, however
@@ -23,7 +23,7 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info,
 				      int argc, char **argv);
 
 static const struct mode *mode;
-static bool active, counted, is_arm64;
+static bool active, counted, is_arm64, modelled;
 static unsigned int nr_regions;
 static FILE *out;
 
@@ -34,6 +34,14 @@ static void begin(unsigned int cpu, void *data)
 	mode->begin();
 	active = true;
 	counted = false;
+}
+
+static void start(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	if (mode->start)
+		mode->start();
 }
 
 static void end(unsigned int cpu, void *data)
@@ -65,7 +73,8 @@ static void watch_mark(struct qemu_plugin_insn *insn)
 	unsigned int kind = decode_insn(insn);
 	plugin_executed_cb cb = kind & INSN_BEGIN ? begin :
 				kind & INSN_END ? end :
-				kind & INSN_REPORT ? report : NULL;
+				kind & INSN_REPORT ? report :
+				kind & INSN_START ? start : NULL;
 
 	if (cb)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, NULL);
@@ -98,7 +107,7 @@ static const char *option(const char *arg, const char *key)
 
 static const struct mode *find_mode(const char *name)
 {
-	static const struct mode *const modes[] = { &calls_mode, &count_mode, NULL };
+	static const struct mode *const modes[] = { &calls_mode, &count_mode, &memory_mode, NULL };
 
 	for (size_t i = 0; modes[i]; i++)
 		if (!strcmp(name, modes[i]->name))
@@ -110,6 +119,7 @@ static bool take_option(const char *arg)
 {
 	const char *name = option(arg, "mode"), *symbols = option(arg, "symbols");
 	const char *path = option(arg, "out"), *arch = option(arg, "arch");
+	const char *caches = option(arg, "caches");
 
 	if (name)
 		mode = find_mode(name);
@@ -117,8 +127,10 @@ static bool take_option(const char *arg)
 		out = fopen(path, "w");
 	if (arch)
 		is_arm64 = !strcmp(arch, "arm64");
+	if (caches)
+		modelled = memory_caches(caches);
 	return (name && mode) || (path && out) || (symbols && symbols_read(symbols) > 1) ||
-	       (arch && decode_for(arch));
+	       (arch && decode_for(arch)) || (caches && modelled);
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
@@ -135,6 +147,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **
 	}
 	if (!mode || !out)
 		return -1;
+	if (mode == &memory_mode && (is_arm64 || !modelled)) {
+		fprintf(stderr, "profiler: mode memory is for x86_64, and needs caches=\n");
+		return -1;
+	}
 	missing = events_find(is_arm64);
 	if (missing) {
 		fprintf(stderr, "profiler: the kernel has no function that counts as %s\n",

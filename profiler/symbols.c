@@ -42,6 +42,11 @@ int symbols_read(const char *path)
 	return nr_symbols;
 }
 
+unsigned int symbol_count(void)
+{
+	return nr_symbols;
+}
+
 unsigned int symbol_at(uint64_t addr)
 {
 	unsigned int low = 0, high = nr_symbols;

@@ -14,6 +14,9 @@
  */
 int symbols_read(const char *path);
 
+/* How many there are, with SYMBOL_USER. */
+unsigned int symbol_count(void);
+
 /* The number of the function at @addr; a function's name and first address. */
 unsigned int symbol_at(uint64_t addr);
 const char *symbol_name(unsigned int symbol);

@@ -88,6 +88,18 @@ bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
 	return info == 'w';
 }
 
+/* Physical memory is what is mapped at 0. */
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr)
+{
+	(void)info;
+	return (struct qemu_plugin_hwaddr *)vaddr;
+}
+
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *where)
+{
+	return (uint64_t)where;
+}
+
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
 {
 	return tb->nr;

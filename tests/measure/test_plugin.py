@@ -11,7 +11,7 @@ from conftest import DATA
 from swathe.base.errors import CheckFailed
 from swathe.guest.sections import Section
 from swathe.kernel import compiler
-from swathe.measure import calltree, plugin
+from swathe.measure import calltree, memory, plugin
 from swathe.measure.calltree import Counts
 
 HOST = DATA / "plugin_host.c"
@@ -42,7 +42,7 @@ ARM64 = {
     "pte_free_defer": 0x4000,
     "other": 0x5000,
 }
-BEGIN, END, REPORT = (f"0f1f8400{n:02x}425753" for n in (1, 2, 3))
+BEGIN, END, REPORT, START = (f"0f1f8400{n:02x}425753" for n in (1, 2, 3, 4))
 NOP, CALL, RET, JMP, LOCK_INC = "90", "e800000000", "c3", "e900000000", "f0ff07"
 
 Run = Callable[..., str]
@@ -75,10 +75,12 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         blocks: str,
         functions: Iterable[tuple[str, int]] = X86.items(),
         arch: str = "x86_64",
+        caches: str = "",
     ) -> str:
         symbols, out = tmp_path / "symbols", tmp_path / "out"
         symbols.write_text("".join(f"{addr:x} {name}\n" for name, addr in functions))
         argv = [str(program), f"mode={mode}", f"symbols={symbols}", f"out={out}", f"arch={arch}"]
+        argv += [f"caches={caches}"] if caches else []
         done = subprocess.run(argv, input=blocks, text=True, capture_output=True, check=False)
         return out.read_text() if done.returncode == 0 else done.stderr
 
@@ -340,3 +342,97 @@ def test_symbols_are_functions_in_order(tmp_path: Path) -> None:
 def test_a_failed_program_is_told_of_by_its_own_words() -> None:
     failed = Section(("ptetables", "file-pageout", "7.3", "1"), ("a PMD maps it",), 1)
     assert plugin.attach([failed], [{}]) == [failed]
+
+
+# Caches of one, two and four lines, TLBs of one and two entries; all of one set.
+TINY = "1/1:2/2:4/4:1/1:2/2"
+PAGES, LINEAR, STACK = 0xFFFFEA0000000000, 0xFFFF888000000000, 0xFFFFC90000000000
+# A struct page is a line here: what is written at the first says what page 0x40 is for.
+OF_TABLE = PAGES + 0x40 * 64
+TABLE = LINEAR + 0x40 * 4096
+GS_LOAD = "658b04"  # mov %gs:..., %eax
+MEMORY_FUNCTIONS = {**X86, "get_page_from_freelist": 0x9000}
+
+
+def accesses(run: Run, blocks: str, caches: str = TINY) -> plugin.Counts:
+    """What the model counts, without zeroes; and @FUNCTION with its line."""
+    functions = MEMORY_FUNCTIONS.items()
+    (lines,) = plugin.chunks(run("memory", blocks, functions=functions, caches=caches).splitlines())
+    found = dict(map(plugin.count, (line for line in lines if not memory.is_function(line))))
+    of = {f"@{name}": uses.loads + uses.stores for name, uses in memory.functions(lines).items()}
+    return {name: value for name, value in {**found, **of}.items() if value}
+
+
+def load(address: int, at: int = X86["other"], how: str = "r", code: str = NOP) -> str:
+    return block(at, f"{code} {how} {address:x}")
+
+
+def test_a_line_is_distinct_once_and_misses_as_the_caches_say(run: Run) -> None:
+    """Lines a, b, a, a: the cache of one line misses a twice, that of two has both."""
+    text = marked(*(load(PAGES + line) for line in (0, 64, 0, 8)))
+    assert accesses(run, text) == {
+        "loads.page": 4, "lines.page": 2, "l1.page": 3, "l2.page": 2, "llc.page": 2,
+        "dtlb.page": 1, "stlb.page": 1, "@other": 4,
+    }  # fmt: skip
+
+
+def test_a_store_is_written(run: Run) -> None:
+    text = marked(load(STACK), load(STACK + 8, how="w"), load(STACK + 64, how="w"))
+    found = accesses(run, text)
+    assert (found["loads.stack"], found["stores.stack"]) == (1, 2)
+    assert (found["lines.stack"], found["written.stack"]) == (2, 2)
+
+
+def test_what_was_used_least_recently_goes(run: Run) -> None:
+    """Three lines in turn never hit a cache of two, and always one of four."""
+    text = marked(*(load(LINEAR + 64 * (i % 3)) for i in range(6)))
+    found = accesses(run, text)
+    assert (found["l2.heap"], found["llc.heap"]) == (6, 3)
+
+
+@pytest.mark.parametrize(("first", "missed"), [(START, 0), (NOP, 1)])
+def test_caches_are_warm_from_the_start_of_a_program(run: Run, first: str, missed: int) -> None:
+    text = block(0x10, first) + load(LINEAR) + marked(load(LINEAR))
+    assert accesses(run, text).get("l1.heap", 0) == missed
+
+
+def test_between_a_report_and_the_next_start_nothing_is_followed(run: Run) -> None:
+    """Programs of the guest's script run there."""
+    between = marked(load(LINEAR)) + load(LINEAR + 64) + marked(load(LINEAR))
+    lines = list(plugin.chunks(run("memory", between, caches=TINY).splitlines()))[1]
+    assert dict(map(plugin.count, lines[:-1])).get("l1.heap") == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "area"),
+    [
+        ("", "heap"),
+        (load(OF_TABLE, X86["pte_alloc_one"], "w"), "table"),
+        (load(OF_TABLE, X86["pte_alloc_one"], "r"), "heap"),
+        (load(OF_TABLE, X86["other"], "w"), "heap"),
+        (load(TABLE, code=GS_LOAD), "percpu"),
+        (load(0x40 * 4096), "user"),  # physical memory is mapped at 0
+        (load(OF_TABLE, X86["pte_alloc_one"], "w") + load(OF_TABLE, 0x9000, "w"), "heap"),
+        (load(0x40 * 4096) + load(OF_TABLE, 0x9000, "w"), "heap"),
+    ],
+)  # fmt: skip
+def test_what_a_page_of_the_linear_mapping_holds(run: Run, before: str, area: str) -> None:
+    found = accesses(run, block(0x10, START) + before + marked(load(TABLE)))
+    assert found[f"loads.{area}"] == 1
+
+
+def test_a_page_above_the_hole_is_the_same_in_both_mappings(run: Run) -> None:
+    """QEMU numbers RAM without the hole below 4 GiB."""
+    text = marked(load(0xC0000000), load(LINEAR + 0x100000000))
+    found = accesses(run, text)
+    assert (found["lines.user"], found["l1.user"]) == (1, 1)
+
+
+@pytest.mark.parametrize("caches", ["1/1:2/2:4/4:1/1", f"{TINY}:1/1", "1/2:2/2:4/4:1/1:2/2", "0/0"])
+def test_caches_that_there_cannot_be(run: Run, caches: str) -> None:
+    assert "cannot use caches=" in run("memory", "", caches=caches)
+
+
+@pytest.mark.parametrize(("arch", "caches"), [("arm64", TINY), ("x86_64", "")])
+def test_what_the_model_needs(run: Run, arch: str, caches: str) -> None:
+    assert "mode memory is for x86_64, and needs" in run("memory", "", arch=arch, caches=caches)

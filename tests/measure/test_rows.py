@@ -178,7 +178,7 @@ def test_a_bench_has_the_processors_that_it_needs(monkeypatch: pytest.MonkeyPatc
     for words, cpus in ((["dirtyflush:4x4K"], 8), (["dirtyflush:4x4K", "--cpus", "9"], 9),
                         (["zap:4K"], 1)):  # fmt: skip
         request, (_, guest) = planned(words)
-        assert instructions.machine(request, guest, Path()).cpus == cpus
+        assert instructions.machine(request, guest, Path(), request.mode).cpus == cpus
 
 
 def test_further_cases_run_when_they_are_named_or_with_full() -> None:

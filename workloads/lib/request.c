@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../include/mark.h"
 #include "workload.h"
 
 #define EXIT_SKIP	4
@@ -57,6 +58,7 @@ struct request parse_request(int argc, char **argv, const char *usage)
 		else
 			fail("unknown argument %s; usage: %s", argv[i], usage);
 	}
+	MARK(MARK_START);
 	return req;
 }
 

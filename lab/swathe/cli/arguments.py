@@ -9,6 +9,7 @@ from pathlib import Path
 from swathe.base.errors import UsageError
 from swathe.kernel import build, config, source
 from swathe.kernel.arch import ARCHES, X86_64
+from swathe.measure import memory
 
 ALL_BITS = 0xFFFFFFFF
 
@@ -122,6 +123,25 @@ def add_machine_arguments(parser: argparse.ArgumentParser, timeout: int) -> None
         help=f"kill the guest after S seconds (default: {timeout})",
     )  # fmt: skip
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+
+
+def add_memory_arguments(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the options that count accesses to memory."""
+    parser.add_argument(
+        "--memory", action="store_true",
+        help=f"{what}, and misses in a model of a processor's caches (docs/time.md)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--processor", default=memory.DEFAULT, choices=tuple(memory.processors()),
+        help=f"the processor of --memory (default: {memory.DEFAULT})",
+    )  # fmt: skip
+
+
+def memory_model(args: argparse.Namespace) -> memory.Processor | None:
+    """Return the processor that --memory is to model, if it is given."""
+    if args.memory and args.arch != X86_64.name:
+        raise UsageError("--memory knows the addresses of x86_64 only: leave it out")
+    return memory.processors()[args.processor] if args.memory else None
 
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:

@@ -94,6 +94,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=arguments.positive, default=parallel.processors(), metavar="N",
         help="guests to run in parallel (default: one per processor)",
     )  # fmt: skip
+    arguments.add_memory_arguments(parser, "also count accesses to memory")
     arguments.add_machine_arguments(parser, TIMEOUT)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
@@ -111,7 +112,7 @@ def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
     return instructions.BenchRequest(
         arguments.request_from(args, pristine=False), tuple(choices), args.full,
         arguments.against(args), repeats, args.cpus, timeout, args.boot, args.json, args.jobs,
-        args.lru_gen,
+        args.lru_gen, arguments.memory_model(args),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ instructions executed.
     ./swathe profile zap 64K --against 7.3
     ./swathe profile swapout 64K --kernel 7.3
     ./swathe profile filemap pageout --top 60
+    ./swathe profile zap 64K --memory     misses in a model of a processor's caches
 """
 
 import argparse
@@ -32,6 +33,7 @@ from swathe.measure import (
     figures,
     functions,
     goals,
+    memory_profile,
 )
 from swathe.measure import parts as unmapping
 from swathe.measure.calltree import Counts, Region
@@ -56,6 +58,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="also profile a kernel built from the pristine tree, or a newer kernel",
     )
     parser.add_argument(
+        "--mib", type=arguments.positive, metavar="N", help="the size of the memory, in MiB"
+    )
+    arguments.add_memory_arguments(parser, "count accesses to memory")
+    parser.add_argument(
         "--timeout", type=arguments.positive, default=1200, metavar="S",
         help="kill the guest after S seconds (default: 1200)",
     )  # fmt: skip
@@ -71,7 +77,7 @@ def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
             f"{args.name.replace(':', ' ')!r}"
         )
     name = f"{args.name}:{args.case}" if args.case else args.name
-    choice = benches.choose([name])[0]
+    choice = benches.choose([name])[0].sized((args.mib,) if args.mib else ())
     wanted = arguments.request_from(args, pristine=False)
     return functions.ProfileRequest(
         wanted, choice.bench, choice.cases[0], arguments.against(args), args.top, args.timeout,
@@ -81,6 +87,10 @@ def request_from(args: argparse.Namespace) -> functions.ProfileRequest:
 
 def main(args: argparse.Namespace) -> int:
     request = request_from(args)
+    model = arguments.memory_model(args)
+    if model:
+        show_memory(request, memory_profile.measure(request, model))
+        return 0
     result = functions.measure(request)
     show(request, result)
     for path in functions.save(request, result):
@@ -208,6 +218,15 @@ def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> 
     for text in judged(request, profiles):
         ui.out.print(text, soft_wrap=True)
     ui.out.print(result.environment.line(), markup=False, soft_wrap=True)
+
+
+def show_memory(request: functions.ProfileRequest, profile: memory_profile.MemoryProfile) -> None:
+    ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
+    wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
+    wide.print(table.terminal(memory_profile.by_misses(profile, request.top), padding=0))
+    ui.out.print(f"a model of {profile.processor.title}: docs/time.md", soft_wrap=True)
+    ui.out.print(profile.environment.line(), markup=False, soft_wrap=True)
+    ui.remark(f"written: {memory_profile.save(request, profile)}")
 
 
 def judged(

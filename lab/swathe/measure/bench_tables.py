@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from swathe.base import table
 from swathe.base.table import Column, Table
-from swathe.measure import compare
+from swathe.measure import compare, memory
 from swathe.measure.columns import PRISTINE, SWATHE
 from swathe.measure.compare import MILLION, PAGES, GoalVerdict, Line
 from swathe.measure.goals import KernelGoals
+from swathe.measure.memory import PREFIX
 from swathe.measure.rows import COUNTER, MAIN_METRIC, Row
 
 ABREAST = 5
@@ -63,6 +64,7 @@ def of_bench(
         return
     yield instructions(cases, configs, judged)
     yield from others(cases, configs, judged)
+    yield from accesses(cases, configs)
     if PRISTINE in configs:
         yield switched_off(cases, wanted.switched_off if judged else None)
     for name, case in cases.items():
@@ -139,10 +141,24 @@ def others(cases: Cases, configs: Sequence[str], judged: bool) -> Iterator[Table
 
 def telling(line: Line, configs: Sequence[str]) -> bool:
     """Whether a metric has more to say than that nothing was, or that nothing changed."""
-    if line.metric in (MAIN_METRIC, PAGES) or line.metric.startswith(COUNTER):
+    if line.metric in (MAIN_METRIC, PAGES) or line.metric.startswith((COUNTER, PREFIX)):
         return False
     values = [value for config in configs if (value := line.value(config)) is not None]
     return len(set(map(plain, values))) > 1 or (bool(values) and line.goal is not None)
+
+
+def accesses(cases: Cases, configs: Sequence[str]) -> Iterator[Table]:
+    """What each case did to memory: in all, then the distinct lines by what is in them."""
+    if not any(metric.startswith(PREFIX) for case in cases.values() for metric in case):
+        return
+    lines = {f"lines.{area}": area for area in memory.AREAS}
+    for title, kinds in (("a page", dict.fromkeys(memory.KINDS)), ("lines a page", lines)):
+        rows = [
+            (name, *(cell(case.get(PREFIX + kind), configs, False) for kind in kinds))
+            for name, case in cases.items()
+        ]
+        heads = [said or kind for kind, said in kinds.items()]
+        yield table.make(title, ["case", *map(Column, heads)], rows)
 
 
 def cell(line: Line | None, configs: Sequence[str], judged: bool) -> str:

@@ -59,16 +59,23 @@ def measure_in(
     request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str]
 ) -> list[ProfiledRun]:
     """Boot once: one warm-up run, then one measured run of each config."""
+    heard, written = run_in(request, built, configs, "calls")
+    return pair(heard, calltree.parse(written), request.bench.own_time)
+
+
+def run_in(
+    request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str], mode: str
+) -> tuple[list[sections.Section], list[str]]:
+    """Boot once; return what the programs reported, and what the plugin wrote in this mode."""
     guest = instructions.Guest(request.bench, (request.case,), tuple(configs), built)
     wanted = instructions.BenchRequest(
         request.kernel, timeout=request.timeout, lru_gen=request.lru_gen
     )
     with scratch("profile") as home:
-        machine = instructions.machine(wanted, guest, home, "calls")
+        machine = instructions.machine(wanted, guest, home, mode)
         job = instructions.guest_job(wanted, guest)
         heard = session.run(machine, job, f"profile-{request.bench.name}").whole()
-        seen = calltree.parse(plugin.written(home).read_text().splitlines())
-    return pair(settings.others(heard.sections), seen, request.bench.own_time)
+        return settings.others(heard.sections), plugin.written(home).read_text().splitlines()
 
 
 def pair(

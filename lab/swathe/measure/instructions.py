@@ -14,7 +14,7 @@ from swathe.base.paths import WORKLOADS, scratch
 from swathe.guest import environment, initramfs, sections, session, settings, vm
 from swathe.kernel import build, compiler
 from swathe.kernel.arch import Arch
-from swathe.measure import allocators, benches, plugin, rows
+from swathe.measure import allocators, benches, memory, plugin, rows
 from swathe.measure.rows import Row, Series
 
 SWITCHED = {"stock": "0", "swathe": "y"}
@@ -38,6 +38,12 @@ class BenchRequest:
     json: Path | None = None
     jobs: int = 1
     lru_gen: str = ""  # what to write to lru_gen/enabled; nothing if empty
+    model: memory.Processor | None = None  # count accesses to memory, and misses of its caches
+
+    @property
+    def mode(self) -> str:
+        """What the plugin counts."""
+        return plugin.memory_mode(self.model) if self.model else "count"
 
 
 @dataclass(frozen=True)
@@ -164,15 +170,14 @@ def measure_in(
     name = "-".join(["bench", guest.bench.name, *guest.configs, *guest.cases[:1]])
     reader = sections.Reader(ends=lambda _: show_count(len(settings.others(reader.ended))))
     with scratch("events") as home:
-        heard = session.run(
-            machine(request, guest, home), guest_job(request, guest), name, reader, stop
-        ).whole()
+        boots = machine(request, guest, home, request.mode)
+        heard = session.run(boots, guest_job(request, guest), name, reader, stop).whole()
         counted = plugin.parse(plugin.written(home))
         reports = plugin.attach(settings.others(heard.sections), counted)
         return [*heard.of(*settings.WORDS), *reports]
 
 
-def machine(request: BenchRequest, guest: Guest, home: Path, mode: str = "count") -> vm.Machine:
+def machine(request: BenchRequest, guest: Guest, home: Path, mode: str) -> vm.Machine:
     """Return the guest's machine; the plugin writes its counts in home."""
     built, target = guest.built, guest.built.target
     return vm.Machine(

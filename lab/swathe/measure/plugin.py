@@ -7,6 +7,7 @@ all CPUs and processes did between a program's two markers.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from pathlib import Path
 
 from swathe.base.errors import CheckFailed
@@ -15,7 +16,7 @@ from swathe.guest import vm
 from swathe.guest.sections import Section
 from swathe.kernel import compiler
 from swathe.kernel.arch import Arch
-from swathe.measure import rows
+from swathe.measure import memory, rows
 
 PROFILER = ROOT / "profiler"
 PER_PAGE = ("atomics", "tlb_single", "tlb_full", "tlb_remote", "ipis")
@@ -45,10 +46,18 @@ def plugin(target: Arch) -> Path:
 
 
 def option(home: Path, out: Path, target: Arch, mode: str = "count") -> tuple[str, ...]:
-    """Return QEMU's option that loads the plugin, for the kernel built in out."""
+    """Return QEMU's option that loads the plugin, for the kernel built in out.
+
+    mode is a mode of the plugin: see modes.h, and memory_mode().
+    """
     (home / "symbols").write_text(symbols(out))
     words = (plugin(target), f"mode={mode}", f"symbols={home / 'symbols'}", f"out={written(home)}")
     return "-plugin", ",".join([*map(str, words), f"arch={target.name}"])
+
+
+def memory_mode(processor: memory.Processor) -> str:
+    """Return the mode in which the plugin counts accesses to memory."""
+    return f"memory,caches={processor.option()}"
 
 
 def chunks(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -72,7 +81,8 @@ def foreign(line: str) -> CheckFailed:
 
 def parse(path: Path) -> list[Counts]:
     """Parse the counts of each run that reported."""
-    return [dict(map(count, chunk)) for chunk in chunks(path.read_text().splitlines())]
+    found = chunks(path.read_text().splitlines())
+    return [dict(map(count, filterfalse(memory.is_function, chunk))) for chunk in found]
 
 
 def count(line: str) -> tuple[str, int]:
@@ -113,6 +123,7 @@ def metrics(section: Section, counts: Counts) -> Iterator[tuple[str, float, str]
         yield name, counts[name] / pages, "per page"
     for name in TABLES:
         yield name, counts[name], "tables"
+    yield from memory.metrics(counts, pages)
 
 
 def pages_of(section: Section) -> int:

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Profile a bench's measured call by what each kernel function does to memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import filterfalse
+from pathlib import Path
+
+from swathe.base import results, table
+from swathe.base.errors import CheckFailed, VmLost
+from swathe.base.table import Column, Table
+from swathe.guest import environment
+from swathe.guest.sections import Section
+from swathe.kernel import build
+from swathe.measure import functions, instructions, memory, plugin, rows
+from swathe.measure.functions import ProfileRequest
+from swathe.measure.memory import Processor, Uses
+
+KINDS = ("l1", "l2", "llc")
+
+
+@dataclass(frozen=True)
+class MemoryRun:
+    """One config's run: its counts, and what each function did in all its calls."""
+
+    config: str
+    pages: float
+    counts: dict[str, float]
+    functions: dict[str, Uses]
+
+
+@dataclass(frozen=True)
+class MemoryProfile:
+    processor: Processor
+    runs: tuple[MemoryRun, ...]
+    environment: environment.Environment
+
+
+def measure(request: ProfileRequest, processor: Processor) -> MemoryProfile:
+    """Build the kernels, and run the case in one boot of each."""
+    ours = build.build(request.kernel)
+    runs = measure_in(request, processor, ours, functions.CONFIGS)
+    if request.against:
+        other = build.build(instructions.other_kernel(request.kernel, request.against))
+        runs += measure_in(request, processor, other, (request.against,))
+    return MemoryProfile(processor, tuple(runs), environment.look(ours, 1, request.bench.memory))
+
+
+def measure_in(
+    request: ProfileRequest, processor: Processor, built: build.BuiltKernel, configs: Sequence[str]
+) -> list[MemoryRun]:
+    mode = plugin.memory_mode(processor)
+    reports, written = functions.run_in(request, built, configs, mode)
+    return list(pair(reports, list(plugin.chunks(written))))
+
+
+def pair(reports: Sequence[Section], regions: Sequence[list[str]]) -> Iterator[MemoryRun]:
+    """Pair each measured run with its region; repeat 0 is the warm-up."""
+    rows.collect(reports)
+    if skipped := rows.skipped(reports):
+        raise CheckFailed(f"there is nothing to profile: {skipped[0]}")
+    if len(regions) != len(reports):
+        raise VmLost(f"the plugin saw {len(regions)} marked regions in {len(reports)} runs")
+    for report, region in zip(reports, regions, strict=True):
+        if report.words[3] != "0":
+            metrics = {name: value for name, value, _ in rows.metrics(report)}
+            counted = dict(map(plugin.count, filterfalse(memory.is_function, region)))
+            counts = {rows.MAIN_METRIC: metrics[rows.MAIN_METRIC], **counted}
+            yield MemoryRun(report.words[2], metrics["pages"], counts, memory.functions(region))
+
+
+def shown(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.005 else ""
+
+
+def by_misses(profile: MemoryProfile, top: int) -> Table:
+    """The functions that wait most for memory: misses of L2 and L1 a page, then accesses."""
+    names = dict.fromkeys(name for run in profile.runs for name in run.functions)
+
+    def weight(name: str) -> tuple[float, float]:
+        uses = [run.functions.get(name, Uses()) for run in profile.runs]
+        pages = [run.pages for run in profile.runs]
+        return (
+            -max(u.l2 / p for u, p in zip(uses, pages, strict=True)),
+            -max(u.l1 / p for u, p in zip(uses, pages, strict=True)),
+        )
+
+    heads = [f"{run.config}\n{memory.LEVELS[kind]}" for kind in KINDS for run in profile.runs]
+    heads += [f"{run.config}\naccesses" for run in profile.runs]
+    body = [line(name, profile.runs) for name in sorted(names, key=weight)[:top]]
+    return table.make("misses a page", ("function", *map(Column, heads)), [*body, total(profile)])
+
+
+def line(name: str, runs: Sequence[MemoryRun]) -> list[str]:
+    uses = [run.functions.get(name, Uses()) for run in runs]
+    return [name, *cells(uses, [run.pages for run in runs])]
+
+
+def total(profile: MemoryProfile) -> list[str]:
+    sums = []
+    for run in profile.runs:
+        whole = Uses()
+        for uses in run.functions.values():
+            whole = memory.plus(whole, uses)
+        sums.append(whole)
+    return ["all", *cells(sums, [run.pages for run in profile.runs])]
+
+
+def cells(uses: Sequence[Uses], pages: Sequence[float]) -> Iterator[str]:
+    both = list(zip(uses, pages, strict=True))
+    for kind in KINDS:
+        yield from (shown(getattr(each, kind) / of) for each, of in both)
+    yield from (shown((each.loads + each.stores) / of) for each, of in both)
+
+
+def save(request: ProfileRequest, profile: MemoryProfile) -> Path:
+    """Write all counts as JSON."""
+    name = "-".join((request.bench.name, request.case, *functions.newer(request)))
+    data = {
+        "bench": request.bench.name,
+        "case": request.case,
+        "processor": profile.processor.name,
+        "environment": profile.environment,
+        "configs": {
+            run.config: {
+                "pages": run.pages,
+                "counts": run.counts,
+                "functions": {name: asdict(uses) for name, uses in run.functions.items()},
+            }
+            for run in profile.runs
+        },
+    }
+    return results.write_json(results.HERE / f"memory-{name}.json", data)
