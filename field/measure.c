@@ -158,7 +158,7 @@ static bool is_memory_short(void)
 	return 2 * allowance() < (options.mib + options.mib / 4) * MIB;
 }
 
-static bool measure_once(struct result *result, enum state state, struct sample *sample)
+bool measure_once(struct result *result, enum state state, struct sample *sample)
 {
 	if (is_memory_short()) {
 		snprintf(result->reason, REASON, "memory got short");
@@ -200,6 +200,7 @@ static void measure_row(struct result *result, struct random *random)
 		if (!measure_pair(result, first, i))
 			return;
 	}
+	count_row(result);
 }
 
 static void tell(const struct result *result)
@@ -272,13 +273,13 @@ int main(int argc, char **argv)
 		lack(missing);
 	choose_size();
 	note_machine();
-	probe_events();
 	open_file();
 	catch_signals();
 	start_guardian();
 	if (!try_switch())
 		usage("the kernel refuses what --on says");
 	allow_folios();
+	probe_events();
 	results = calloc(nr_rows, sizeof(*results));
 	if (!results)
 		lack("no memory");

@@ -13,7 +13,10 @@
  * measure_team.c	the rows of many threads, and page faults
  * measure_file.c	the row of a mapped file
  * measure_move.c	the rows of memory that moves to another node
- * measure_meter.c	what is counted beside the clock: interrupts, VmPTE, perf events
+ * measure_meter.c	what is counted beside the clock: interrupts, VmPTE
+ * measure_count.c	the calls in which the processor's events are counted
+ * measure_events.c	these events: see measure_events.h
+ * measure_raw.c	the event that perf has no common name for
  * measure_switch.c	the switch and other settings, and the guardian, which puts them back
  * measure_figures.c	medians, and whether a change is more than noise
  * measure_block.c	the block of text for a mail
@@ -29,10 +32,12 @@
 
 #include "../workloads/lib/workload.h"
 #include "machine.h"
+#include "measure_events.h"
 
-#define VERSION	2		/* of the block's format */
+#define VERSION	3		/* of the block's format */
 #define MAX_PAIRS	1000
 #define MAX_THREADS	32
+#define MAX_ROUNDS	5		/* of counted calls, for each set of events */
 #define REASON	160
 
 struct options {
@@ -54,16 +59,13 @@ unsigned int nr_states(void);
 /* "off", "on"; or "now". */
 const char *state_name(enum state state);
 
-/* Counters of the processor. */
-enum { CYCLES, INSTRUCTIONS, DTLB_MISSES, NR_EVENTS };
-
 /* What one measurement found. */
 struct sample {
 	u64 ns;
 	u64 pages;		/* that the call handled; tables, for rows that count these */
 	struct interrupts interrupts;
 	u64 vmpte;		/* kB of page tables more than before the preparation */
-	double events[NR_EVENTS];	/* -1: not counted */
+	struct count counts[NR_EVENTS];
 	u64 folios;		/* of those pages; 0: not known */
 };
 
@@ -76,6 +78,7 @@ struct row {
 	unsigned long kib;	/* the size of the folios */
 	size_t len;		/* bytes of address space; 0: options.mib */
 	bool swaps;
+	bool exits;		/* the call is the end of a process: no event is counted */
 };
 
 extern const struct row rows[];
@@ -117,9 +120,7 @@ void kill_child(void);
 void die_with(pid_t parent);
 
 /* measure_meter.c */
-/* Find out which perf events can be counted; NULL, or why some cannot. */
-const char *probe_events(void);
-/* In the child: open the events, and note where the sample is to be written. */
+/* In the child: open the chosen events, and note where the sample is to be written. */
 void open_meter(struct sample *sample);
 
 /* measure_switch.c */
@@ -156,13 +157,32 @@ struct change change_of(const double *off, const double *on, unsigned int nr);
 /* The bounds are the values of this rank, from either end; 0: there are too few values. */
 int rank_of_bound(unsigned int nr);
 
+/* How often an event happened a page, in the calls in which it was counted. */
+struct tally {
+	double values[MAX_ROUNDS];
+	unsigned int nr;
+	bool scaled;		/* some of them are estimates */
+};
+
 /* What is known of a row. */
 struct result {
 	const struct row *row;
 	enum ending ending;
 	char reason[REASON];
 	struct sample *samples[NR_STATES];	/* a sample a pair */
+	struct tally tallies[NR_STATES][NR_EVENTS];
+	bool uncounted;		/* for @reason, after it was timed */
 };
+
+/* measure.c: one call; false if it did not go well, or the row does not fit here. */
+bool measure_once(struct result *result, enum state state, struct sample *sample);
+
+/* measure_count.c */
+/* Count events in more calls of a row that was timed. */
+void count_row(struct result *result);
+unsigned int nr_rounds(void);
+/* Whether no call counted any of this event. */
+bool stood_still(unsigned int event);
 
 /* measure_block.c */
 /* ns a page of each measurement in this state. */

@@ -89,11 +89,6 @@ static double time_of(const struct sample *sample, unsigned int arg)
 	return (double)sample->ns / sample->pages;
 }
 
-static double event_of(const struct sample *sample, unsigned int arg)
-{
-	return sample->events[arg] < 0 ? -1 : sample->events[arg] / sample->pages;
-}
-
 enum { PAGES, FLUSHES, CALLS, VMPTE, NR_COUNTS };
 
 static double count_of(const struct sample *sample, unsigned int arg)
@@ -165,9 +160,24 @@ static void add_medians(struct words *row, const struct result *result, const ch
 
 		take_values(result, state, fn, arg, values);
 		median = figure_of(values, options.pairs).median;
-		if (median >= 0)
-			add_word(row, " %s_%s=%.*f", key, state_name(state),
-				 median == (u64)median ? 0 : 2, median);
+		add_word(row, " %s_%s=%.*f", key, state_name(state),
+			 median == (u64)median ? 0 : 2, median);
+	}
+}
+
+/* Events a page: nothing where none was counted, and a tilde where some are estimates. */
+static void add_events(struct words *row, const struct result *result, const char *key,
+		       unsigned int event)
+{
+	for (unsigned int state = 0; state < nr_states(); state++) {
+		const struct tally *tally = &result->tallies[state][event];
+		double median;
+
+		if (!tally->nr || stood_still(event))
+			continue;
+		median = figure_of(tally->values, tally->nr).median;
+		add_word(row, " %s_%s=%s%.*f", key, state_name(state), tally->scaled ? "~" : "",
+			 median < 1 ? 4 : 2, median);
 	}
 }
 
@@ -177,7 +187,9 @@ static void print_row(const struct result *result)
 		[PAGES] = "pages", [FLUSHES] = "tlb", [CALLS] = "calls", [VMPTE] = "vmpte",
 	};
 	static const char *const events[NR_EVENTS] = {
-		[CYCLES] = "cycles", [INSTRUCTIONS] = "instructions", [DTLB_MISSES] = "dtlb",
+		[CYCLES] = "cycles", [INSTRUCTIONS] = "instructions", [L1D_MISSES] = "l1d",
+		[L2_MISSES] = "l2", [LLC_MISSES] = "llc", [DTLB_LOADS] = "dtlb",
+		[DTLB_STORES] = "dtlb_store",
 	};
 	struct words row;
 
@@ -186,7 +198,7 @@ static void print_row(const struct result *result)
 	for (unsigned int i = 0; i < NR_COUNTS; i++)
 		add_medians(&row, result, counts[i], count_of, i);
 	for (unsigned int i = 0; i < NR_EVENTS; i++)
-		add_medians(&row, result, events[i], event_of, i);
+		add_events(&row, result, events[i], i);
 	head("row", "%s", row.text);
 }
 
@@ -224,16 +236,16 @@ static void print_ending(const struct result *results, unsigned int nr, unsigned
 
 static void print_endings(const struct result *results, unsigned int nr)
 {
-	const char *reason = probe_events();
-
 	for (unsigned int i = 0; i < nr; i++) {
 		if (results[i].ending == DONE)
 			print_folios(&results[i]);
 		else
 			print_ending(results, nr, i);
+		if (results[i].uncounted)
+			head("left out", "perf events in some calls of %s: %s",
+			     results[i].row->name, results[i].reason);
 	}
-	if (reason)
-		head("left out", "%s", reason);
+	print_events();
 }
 
 /* Their number comes first, so that a reader misses a row that a mail program has joined. */

@@ -110,7 +110,8 @@ static void explain(void)
 	head("units", "off, on, now: ns a page, or a table (ptetables, multifault:sparse); mad: "
 	     "their deviation; change: per cent, median of the pairs; from, to: its 99 %% "
 	     "interval; pages: of a call; tlb, calls: interrupts of all CPUs; vmpte: kB of page "
-	     "tables left; cycles, instructions, dtlb: a page");
+	     "tables left; cycles, instructions, misses (l1d, l2, llc, dtlb, dtlb_store): a page, in "
+	     "user space and kernel; ~: an estimate, of an event that shared its counter");
 }
 
 void print_head(void)

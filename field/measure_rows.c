@@ -38,7 +38,7 @@ static void zap_dontneed(const struct row *row, struct sample *sample)
 	note_gone(sample, len, count_entries(mem, len));
 }
 
-/* The kernel stops counting a process's events before it frees the memory. */
+/* The kernel stops counting a process's events before it frees the memory: @exits. */
 static void zap_exit(const struct row *row, struct sample *sample)
 {
 	pid_t self = getpid(), pid = fork();
@@ -55,8 +55,6 @@ static void zap_exit(const struct row *row, struct sample *sample)
 	release_child(pid);
 	reap_child(pid);
 	sample->ns = measure_end(start);
-	for (unsigned int i = 0; i < NR_EVENTS; i++)
-		sample->events[i] = -1;
 	sample->pages = row_len(row) / PAGE;
 }
 
@@ -178,8 +176,8 @@ const struct row rows[] = {
 	{ .name = "zap:dontneed-4K", .run = zap_dontneed, .kib = 4 },
 	{ .name = "zap:dontneed-64K", .run = zap_dontneed, .kib = 64 },
 	{ .name = "zap:dontneed-2048K", .run = zap_dontneed, .kib = 2048 },
-	{ .name = "zap:exit-4K", .run = zap_exit, .kib = 4 },
-	{ .name = "zap:exit-64K", .run = zap_exit, .kib = 64 },
+	{ .name = "zap:exit-4K", .run = zap_exit, .kib = 4, .exits = true },
+	{ .name = "zap:exit-64K", .run = zap_exit, .kib = 64, .exits = true },
 	{ .name = "lazyfree:4K", .run = reclaim_lazyfree, .kib = 4 },
 	{ .name = "lazyfree:64K", .run = reclaim_lazyfree, .kib = 64 },
 	{ .name = "lazyfree:1024K", .run = reclaim_lazyfree, .kib = 1024 },

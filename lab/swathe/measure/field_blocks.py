@@ -14,7 +14,7 @@ from pathlib import Path
 
 from swathe.base.errors import CheckFailed, UsageError
 
-VERSION = 2
+VERSION = 3
 QUOTES = re.compile(r"^[\s>|]*")
 BEGIN = re.compile(r"----- swathe-field (\d+): from here .* -----$")
 END = re.compile(r"----- swathe-field \d+: end -----$")
@@ -23,14 +23,16 @@ HEAD = re.compile(r"([a-z][a-z ]*): (.*)")
 MORE = "+ "
 ROW, ROWS = "row", "rows"
 TIMES, COUNTS, EVENTS = "times", "counts", "events"
+# What processors count, by the names that the figures have.
+EVENT_NAMES = ("cycles", "instructions", "l1d", "l2", "llc", "dtlb", "dtlb_store")
 # What the figures of a row are called, in the order of a table's columns.
 KEYS = {
     TIMES: ("off", "off_mad", "on", "on_mad", "change", "from", "to"),
     COUNTS: ("pages_off", "tlb_off", "tlb_on", "calls_off", "calls_on", "vmpte_off", "vmpte_on"),
-    EVENTS: (
-        "cycles_off", "cycles_on", "instructions_off", "instructions_on", "dtlb_off", "dtlb_on",
-    ),
-}  # fmt: skip
+    EVENTS: tuple(f"{name}_{state}" for name in EVENT_NAMES for state in ("off", "on")),
+}
+# A figure with this mark was scaled up: the event shared a counter with others.
+SCALED = "~"
 # What stands in no table.
 UNSHOWN = {"pages_on"}
 KNOWN = UNSHOWN.union(*KEYS.values())
@@ -48,12 +50,13 @@ class FieldBlock:
 
     TIMES: off, its deviation, on, its deviation, change, and the bounds of its interval;
     COUNTS: pages, and off and on of flush interrupts, call interrupts and VmPTE;
-    EVENTS: off and on of cycles, instructions and dTLB misses.
+    EVENTS: off and on of each of EVENT_NAMES; scaled holds row and column of estimates.
     """
 
     name: str
     heads: tuple[tuple[str, str], ...]
     tables: Mapping[str, Mapping[str, Values]]
+    scaled: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def rows(self) -> list[str]:
@@ -151,23 +154,27 @@ def interpret(lines: Sequence[str], where: str) -> FieldBlock:
     if said != str(len({row[0] for row in rows})) or len(rows) != int(said):
         raise CheckFailed(f"{where}: {len(rows)} rows instead of {said}: its lines were joined")
     tables: dict[str, dict[str, Values]] = {name: {} for name in KEYS}
+    scaled: set[tuple[str, int]] = set()
     for name, *words in rows:
-        found = figures(words, where)
+        found, marked = figures(words, where)
+        scaled.update((name, KEYS[EVENTS].index(key)) for key in marked)
         for table, keys in KEYS.items():
             if not found.keys().isdisjoint(keys):
                 tables[table][name] = tuple(found.get(key) for key in keys)
     others = tuple(one for one in heads if one[0] not in (ROW, ROWS))
-    return FieldBlock(where, others, tables)
+    return FieldBlock(where, others, tables, frozenset(scaled))
 
 
-def figures(words: Sequence[str], where: str) -> dict[str, float]:
-    """The figures of a row, by their keys."""
+def figures(words: Sequence[str], where: str) -> tuple[dict[str, float], set[str]]:
+    """The figures of a row, by their keys, and the keys of those that were scaled up."""
     parts = [word.partition("=") for word in words if word != MORE.strip()]
+    texts = {key.replace(ALONE, FIRST): value for key, _, value in parts}
+    marked = {key for key, value in texts.items() if value.startswith(SCALED)}
     try:
-        found = {key.replace(ALONE, FIRST): float(value) for key, _, value in parts}
+        found = {key: float(value.removeprefix(SCALED)) for key, value in texts.items()}
     except ValueError as error:
         raise CheckFailed(f"{where}: not figures: {' '.join(words)}") from error
     odd = [key for key, value in found.items() if key not in KNOWN or not math.isfinite(value)]
-    if odd or len(found) < len(parts):
+    if odd or len(found) < len(parts) or not marked.issubset(KEYS[EVENTS]):
         raise CheckFailed(f"{where}: not figures: {' '.join(words)}")
-    return found
+    return found, marked

@@ -8,9 +8,11 @@ from swathe.base.table import Cell, Column, Table, Tone
 from swathe.measure.field_blocks import (
     CHANGE,
     COUNTS,
+    EVENT_NAMES,
     EVENTS,
     HIGH,
     LOW,
+    SCALED,
     TIME_OFF,
     TIME_ON,
     TIMES,
@@ -20,6 +22,7 @@ from swathe.measure.field_blocks import (
 # What explains the block is not about the machine.
 LEGEND = ("units",)
 NONE = "–"
+ESTIMATE = f"{SCALED} scaled up: the event shared a counter"
 NOISE = "~ changed no more than chance explains, or too few pairs"
 
 
@@ -101,8 +104,28 @@ def counts(block: FieldBlock) -> Table:
 
 
 def events(block: FieldBlock) -> Table:
-    heads = columns("cycles", "on", "instructions", "on", "dTLB misses", "on")
-    return plain(block, EVENTS, "Events a page", heads)
+    """Off → on of each event; there is none where the machine did not count it."""
+    rows = [
+        [row, *(event(block, row, 2 * nth) for nth in range(len(EVENT_NAMES)))]
+        for row in block.tables[EVENTS]
+    ]
+    heads = columns("cycles", "instructions", "L1D", "L2", "LLC", "dTLB loads", "stores")
+    return table.make(f"Cycles, instructions and misses a page, off → on. {ESTIMATE}", heads, rows)
+
+
+def event(block: FieldBlock, row: str, off: int) -> str:
+    alone = block.value(TIMES, row, TIME_ON) is None
+    counted = [amount(block, row, column) for column in (off, off + 1)]
+    return counted[0] if alone or counted == [NONE, NONE] else " → ".join(counted)
+
+
+def amount(block: FieldBlock, row: str, column: int) -> str:
+    """Three digits: misses can be few."""
+    value = block.value(EVENTS, row, column)
+    if value is None:
+        return NONE
+    mark = SCALED if (row, column) in block.scaled else ""
+    return mark + (f"{value:.0f}" if value >= 100 else f"{value:.3g}")
 
 
 def plain(block: FieldBlock, kind: str, caption: str, heads: list[Column]) -> Table:
