@@ -15,6 +15,7 @@ from swathe.check import proofs
 COMMANDS = {
     "bench": "measure reclaim in exact instruction counts, stock and swathe",
     "profile": "show what each kernel function costs in a bench",
+    "time": "check a model of time against a published table",
     "report": "write a report of measured figures: tables, plots, environment",
     "test": "check the lab, the hooks and the kernel",
     "stress": "run memory stressors, random operations, faults and power cuts",

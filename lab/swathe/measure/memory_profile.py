@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Profile a bench's measured call by what each kernel function does to memory."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import filterfalse
@@ -113,9 +114,23 @@ def cells(uses: Sequence[Uses], pages: Sequence[float]) -> Iterator[str]:
     yield from (shown((each.loads + each.stores) / of) for each, of in both)
 
 
+def path_of(request: ProfileRequest) -> Path:
+    name = "-".join((request.bench.name, request.case, *functions.newer(request)))
+    return results.HERE / f"memory-{name}.json"
+
+
+def is_of(path: Path, built: build.BuiltKernel, processor: str) -> bool:
+    """Whether a file has the counts of this kernel for this processor."""
+    if not path.is_file():
+        return False
+    found = json.loads(path.read_text())
+    about = found["environment"]
+    made = (about["kernel"], about["config_hash"], found["processor"])
+    return made == (built.version, built.config_hash, processor)
+
+
 def save(request: ProfileRequest, profile: MemoryProfile) -> Path:
     """Write all counts as JSON."""
-    name = "-".join((request.bench.name, request.case, *functions.newer(request)))
     data = {
         "bench": request.bench.name,
         "case": request.case,
@@ -130,4 +145,4 @@ def save(request: ProfileRequest, profile: MemoryProfile) -> Path:
             for run in profile.runs
         },
     }
-    return results.write_json(results.HERE / f"memory-{name}.json", data)
+    return results.write_json(path_of(request), data)
