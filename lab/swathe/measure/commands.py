@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from swathe.kernel.source import FROM_TARBALL
+from swathe.measure import memory
 
 # Options with a value, and the value that is as good as none.
 USUAL = {
@@ -19,11 +20,13 @@ USUAL = {
     "--repeat": "3",
     "--timeout": "",
     "--against": "",
+    "--processor": memory.DEFAULT,
     "--json": "",
 }
 # Those that make other figures. A further kernel, more repeats and more patience do not. The
 # kernel itself has columns of its own.
-CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source", "--lru-gen")
+CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source", "--lru-gen",
+            "--processor")  # fmt: skip
 PATHS = ("--json", "--source")
 
 Option = tuple[str, ...]

@@ -30,6 +30,8 @@ AREAS = {
 }
 LEVELS = {"l1": "L1", "l2": "L2", "llc": "last level", "dtlb": "first TLB", "stlb": "second TLB"}
 KINDS = ("loads", "stores", "lines", "written", *LEVELS)
+# Those of which each area's share is told.
+SHARED_OUT = ("lines", "l2")
 LINE = 64
 
 
@@ -106,11 +108,11 @@ def plus(one: Uses, other: Uses) -> Uses:
 
 
 def metrics(counts: Mapping[str, int], pages: float) -> Iterator[tuple[str, float, str]]:
-    """Yield a region's counts per page: the sum of each kind, and its share of each area."""
+    """Yield a region's counts per page: the sum of each kind, and what each area has of some."""
     for kind in KINDS:
         of = {area: counts[f"{kind}.{area}"] for area in AREAS if f"{kind}.{area}" in counts}
         if not of:
             continue
         yield f"{PREFIX}{kind}", sum(of.values()) / pages, "per page"
-        for area, count in of.items():
+        for area, count in of.items() if kind in SHARED_OUT else ():
             yield f"{PREFIX}{kind}.{area}", count / pages, "per page"

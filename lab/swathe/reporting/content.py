@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from swathe.base.table import Table, make
 from swathe.kernel import source
-from swathe.measure import benches, columns, commands, compare
+from swathe.measure import benches, columns, commands, compare, memory
 from swathe.measure.columns import KERNELS, LTS, OTHERS
 from swathe.measure.compare import Line
 from swathe.measure.figures import BUT_WRITING, Figures, Profile
@@ -313,7 +313,13 @@ def counted(material: Material, part: Part, found: Sequence[Line], command: str)
         yield events
     else:
         yield Missing("Events per page were not measured in this run.", command)
-    rest = [line for line in found if line.metric not in shown]
+    if accesses := tables.accesses(found):
+        yield accesses
+    rest = [
+        line
+        for line in found
+        if line.metric not in shown and not line.metric.startswith(memory.PREFIX)
+    ]
     if rest:
         yield Folded(f"{part.bench}: checks and counters", (tables.others(rest),))
 

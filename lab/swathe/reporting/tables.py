@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from swathe.base.table import Cell, Column, Table, Tone, make
-from swathe.measure import columns, compare
+from swathe.measure import columns, compare, memory
 from swathe.measure.calltree import Counts
 from swathe.measure.columns import (
     KERNELS,
@@ -139,8 +139,21 @@ def each(value: float | None) -> str:
 
 
 def events(found: Sequence[Line]) -> Table | None:
-    """Atomics, invalidations and interrupts per page, a line for each case and config."""
-    metrics = [name for name in compare.EVENTS if any(line.metric == name for line in found)]
+    """Atomics, invalidations and interrupts per page."""
+    return each_page("Events per page", found, {name: EVENT_NAMES[name] for name in compare.EVENTS})
+
+
+def accesses(found: Sequence[Line]) -> Table | None:
+    """Loads, stores, distinct lines and cache misses per page."""
+    named = {kind: memory.LEVELS.get(kind, kind) for kind in memory.KINDS}
+    named |= {f"lines.{area}": f"lines: {memory.AREAS[area]}" for area in ("page", "table")}
+    told = {f"{memory.PREFIX}{kind}": name for kind, name in named.items()}
+    return each_page("Accesses to memory per page, and misses in a model", found, told)
+
+
+def each_page(title: str, found: Sequence[Line], names: Mapping[str, str]) -> Table | None:
+    """Some metrics per page beside the instructions, a line for each case and config."""
+    metrics = [name for name in names if any(line.metric == name for line in found)]
     if not metrics:
         return None
     body = []
@@ -152,8 +165,8 @@ def events(found: Sequence[Line]) -> Table | None:
                 values = (line.value(config) if line else None for line in lines)
                 cells = map(each, (compare.per_page(case, config), *values))
                 body.append((f"{compare.case_name(name)}, {columns.title(config)}", *cells))
-    heads = map(Column, ("instructions", *(EVENT_NAMES[name] for name in metrics)))
-    return make("Events per page", ("case", *heads), body)
+    heads = map(Column, ("instructions", *(names[name] for name in metrics)))
+    return make(title, ("case", *heads), body)
 
 
 def others(found: Sequence[Line]) -> Table:
