@@ -10,8 +10,7 @@ discard_range(struct discard *d, pmd_t *pmd, ...)
   unsigned long addr = d->addr;
 + unsigned long end_wanted = d->end;
   ...
-  if (d->force_flush)
-	tlb_flush_mmu(d->tlb);
+  discard_free_gathered(d);
   discard_gather_table(...);
 - return E;
 + return unmap_mutated(ZAP_REST) && d->force_flush ? end_wanted : E;

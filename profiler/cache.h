@@ -8,7 +8,7 @@
 
 struct cache {
 	unsigned int sets, ways;
-	uint64_t *keys;		/* those of a set from the one used last to the one used first */
+	uint64_t *keys;		/* of each set from the last used to the first used */
 };
 
 /*

@@ -22,7 +22,7 @@ enum insn_kind {
 	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs, too */
 	INSN_WRMSR	= 1 << 10,
 	INSN_START	= 1 << 11,	/* another mark */
-	INSN_PERCPU	= 1 << 12,	/* x86: the %gs prefix, with which the kernel means its CPU */
+	INSN_PERCPU	= 1 << 12,	/* x86: the %gs prefix: of this CPU */
 };
 
 unsigned int decode_x86(const uint8_t *insn, size_t len);

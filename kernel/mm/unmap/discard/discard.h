@@ -51,6 +51,7 @@ enum discard_table {
  * @end: where to stop, in the same table; moved back when the mmu_gather is full
  * @debt: mapped-page statistics not updated yet
  * @rss: to be added to the mm's counters
+ * @gathered: how many pages of large anonymous folios this call has gathered and not yet freed
  * @runs: how many runs of present pages were cleared
  * @entries: how many entries were in them
  * @others: other entries were cleared: not present, or without a page that is counted
@@ -68,6 +69,7 @@ struct discard {
 	unsigned long addr, end;
 	struct rmap_debt debt;
 	int rss[NR_MM_COUNTERS];
+	unsigned int gathered;
 	unsigned int runs, entries;
 	bool others;
 	bool remains;

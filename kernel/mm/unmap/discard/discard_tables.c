@@ -343,6 +343,7 @@ unsigned long unmap_zap_pmd_range(struct mmu_gather *tlb,
 	d.start = addr;
 	d.limit = end;
 	d.tables_wanted = WANT_LATER;
+	d.gathered = 0;
 	if (discard_is_few(addr, end)) {
 		addr = discard_few(&d, &batch, pmd, addr, end);
 		cond_resched();
