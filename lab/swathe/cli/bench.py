@@ -16,6 +16,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
     ./swathe bench lazyfree --lru-gen 7       with the multi-gen LRU (0: the same kernel, without)
     ./swathe bench --json out.json            write the figures as JSON, too
+    ./swathe bench zap:64K --memory           misses in a model of caches; each case runs once
     ./swathe bench search --patterns 500      random programs: which get dearer
     ./swathe bench search:7-12                one of them again
 """
@@ -105,14 +106,14 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def request_from(args: argparse.Namespace) -> instructions.BenchRequest:
     chosen = search.draw(benches.choose(args.names, args.full), args.seed, args.patterns)
     choices = [choice.sized(args.mib) for choice in chosen]
-    repeats = 1 if any(choice.bench.drawn for choice in choices) else args.repeat
+    once = args.memory or any(choice.bench.drawn for choice in choices)
     timeout = TIMEOUT_FULL if args.full and args.timeout == TIMEOUT else args.timeout
     if args.json and not args.json.resolve().parent.is_dir():
         raise UsageError(f"--json {args.json}: there is no directory {args.json.parent}")
     return instructions.BenchRequest(
         arguments.request_from(args, pristine=False), tuple(choices), args.full,
-        arguments.against(args), repeats, args.cpus, timeout, args.boot, args.json, args.jobs,
-        args.lru_gen, arguments.memory_model(args),
+        arguments.against(args), 1 if once else args.repeat, args.cpus, timeout, args.boot,
+        args.json, args.jobs, args.lru_gen, arguments.memory_model(args),
     )  # fmt: skip
 
 
