@@ -23,7 +23,7 @@ WORKS = {
     "d": Work(100, 2, 1, 1),
     "e": Work(200, 2, 1, 1),
 }
-COSTS = UnitCosts(0.2, 10, 4, 5.0)
+COSTS = UnitCosts(0.2, 4, 10, 5.0)
 
 
 def table(**changed: float) -> Published:
@@ -35,8 +35,8 @@ def table(**changed: float) -> Published:
 def test_costs_are_found_again_and_predict_the_others() -> None:
     found = timing.check(WORKS, table())
     assert found.costs.instruction == pytest.approx(0.2)
-    assert found.costs.hit == pytest.approx(10)
-    assert found.costs.line == pytest.approx(4)
+    assert found.costs.hit == pytest.approx(4)
+    assert found.costs.line == pytest.approx(10)
     assert found.median_error == pytest.approx(0)
     assert [row.fitted for row in found.rows] == [True, True, True, False, False]
 
@@ -48,6 +48,12 @@ def test_rows_that_were_fitted_say_nothing_of_the_error() -> None:
     assert found.median_error == pytest.approx(0.25)
     assert not found.holds
     assert timing.check(WORKS, table()).holds
+
+
+def test_memory_is_no_faster_than_the_last_level_cache() -> None:
+    odd = {case: UnitCosts(0.2, 10, 4, 5.0).of(work) * 1e-6 for case, work in WORKS.items()}
+    costs = timing.check(WORKS, table(**odd)).costs
+    assert costs.line == costs.hit
 
 
 def test_no_cost_is_negative() -> None:

@@ -125,7 +125,7 @@ def is_of(path: Path, built: build.BuiltKernel, processor: str) -> bool:
         return False
     found = json.loads(path.read_text())
     about = found["environment"]
-    made = (about["kernel"], about["config_hash"], found["processor"])
+    made = (about["kernel"], about["config_hash"], found.get("processor"))
     return made == (built.version, built.config_hash, processor)
 
 

@@ -150,12 +150,16 @@ def read(path: Path, config: str) -> Work:
 
 
 def fit(works: Mapping[str, Work], table: Published) -> UnitCosts:
-    """Fit the three costs on the table's rows for that: least squares of the relative errors."""
+    """Fit the three costs on the table's rows for that: least squares of the relative errors.
+
+    A line from memory costs no less than one from the last-level cache: what is fitted is the cost
+    of a line from either, and what one from memory costs more.
+    """
     pairs = [(works[case], table.wanted(case)) for case in table.fitted]
-    left = [[w.instructions / ns, w.hits / ns, w.lines / ns] for w, ns in pairs]
+    left = [[w.instructions / ns, (w.hits + w.lines) / ns, w.lines / ns] for w, ns in pairs]
     right = [1 - table.locked * w.locked / ns for w, ns in pairs]
-    instruction, hit, line = solve(numpy.array(left), numpy.array(right))
-    return UnitCosts(instruction, hit, line, table.locked)
+    instruction, hit, more = solve(numpy.array(left), numpy.array(right))
+    return UnitCosts(instruction, hit, hit + more, table.locked)
 
 
 def solve(left: Array, right: Array) -> list[float]:
