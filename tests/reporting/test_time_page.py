@@ -27,7 +27,12 @@ def check(*published: float) -> TimeCheck:
 
 def test_rows_say_which_were_fitted() -> None:
     shown = [[cell.text for cell in row] for row in time_page.rows(check(100, 80, 100, 125)).rows]
-    assert [row[-1] for row in shown] == ["fitted", "+25.0 %", "fitted", "-20.0 %"]
+    assert [row[-1] for row in shown] == [
+        "+0.0 % (fitted)",
+        "+25.0 %",
+        "+0.0 % (fitted)",
+        "-20.0 %",
+    ]
     assert shown[1][:4] == ["16K", "100.00", "2.00", "1.00"]
 
 

@@ -18,7 +18,7 @@ def rows(check: TimeCheck) -> Table:
     body = []
     for row in check.rows:
         does = (row.work.instructions, row.work.locked, row.work.hits, row.work.lines)
-        error = "fitted" if row.fitted else f"{100 * row.error:+.1f} %"
+        error = f"{100 * row.error:+.1f} %{' (fitted)' if row.fitted else ''}"
         times = (row.published, row.modelled)
         body.append([row.case, *(f"{n:.2f}" for n in does), *(f"{n:.1f}" for n in times), error])
     return table.make("a page", ("folio", *map(Column, heads)), body)
