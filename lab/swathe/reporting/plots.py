@@ -46,6 +46,9 @@ MARKERS = dict(
 DASHES = {kernel.swathe: "-" for kernel in KERNELS} | dict(
     zip((kernel.stock for kernel in KERNELS), ("--", "-.", ":"), strict=True)
 )
+# Of the model of time, and of the table that it is checked against: see time_page.py.
+MARKERS |= {"published": "s", "modelled": "o"}
+DASHES |= {"published": "--", "modelled": "-"}
 
 
 class Theme(Struct, frozen=True, forbid_unknown_fields=True):
