@@ -95,7 +95,14 @@ static unsigned int decode_0f(const struct x86 *x)
 		return INSN_FLUSH_ALL | INSN_CR3;		/* mov %cr3 */
 	if (op == 0x38 && modrm == 0x82)
 		return INSN_FLUSH_ALL;				/* invpcid */
+	if (((op & 0xfe) == 0xb0 || (op & 0xfe) == 0xc0) && in_memory(modrm))
+		return INSN_UPDATE;				/* cmpxchg, xadd */
 	return 0;
+}
+
+static unsigned int x86_masking(uint8_t op)
+{
+	return op == 0xfa ? INSN_CLI : op == 0xfb ? INSN_STI : op == 0xcf ? INSN_IRET : 0;
 }
 
 static unsigned int decode_plain(const struct x86 *x)
@@ -110,7 +117,9 @@ static unsigned int decode_plain(const struct x86 *x)
 		return INSN_RETURN;
 	if ((op == 0x86 || op == 0x87) && in_memory(modrm))
 		return INSN_ATOMIC;				/* xchg needs no prefix */
-	return op == 0x0f ? decode_0f(x) : 0;
+	if ((op == 0x88 || op == 0xc6) && in_memory(modrm))
+		return INSN_BYTE;
+	return op == 0x0f ? decode_0f(x) : x86_masking(op);
 }
 
 unsigned int decode_x86(const uint8_t *insn, size_t len)

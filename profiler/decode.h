@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the profiler needs to know about an instruction: whether it is atomic, invalidates
- * a TLB, calls, returns, or is a workload's mark.
+ * a TLB, calls, returns, may take or release a lock, masks interrupts, or is a workload's
+ * mark.
  */
 #ifndef SWATHE_PROFILER_DECODE_H
 #define SWATHE_PROFILER_DECODE_H
@@ -21,8 +22,14 @@ enum insn_kind {
 	INSN_CR3	= 1 << 8,	/* with INSN_FLUSH_ALL: by writing %cr3 */
 	INSN_REMOTE	= 1 << 9,	/* with INSN_FLUSH_*: on other CPUs, too */
 	INSN_WRMSR	= 1 << 10,
-	INSN_START	= 1 << 11,	/* another mark */
-	INSN_PERCPU	= 1 << 12,	/* x86: the %gs prefix: of this CPU */
+	INSN_START	= 1 << 16,	/* another mark */
+	/* x86 alone has these: */
+	INSN_UPDATE	= 1 << 11,	/* cmpxchg or xadd of memory, locked or not */
+	INSN_BYTE	= 1 << 12,	/* stores one byte */
+	INSN_CLI	= 1 << 13,
+	INSN_STI	= 1 << 14,
+	INSN_IRET	= 1 << 15,
+	INSN_PERCPU	= 1 << 17,	/* the %gs prefix: of this CPU */
 };
 
 unsigned int decode_x86(const uint8_t *insn, size_t len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The ways to count between a workload's marks: all instructions by function (calls.c); a few
- * kinds of events, at less cost (count.c); or these and all accesses to memory (memory.c).
+ * kinds of events, at less cost (count.c); these and all accesses to memory (memory.c); or locks,
+ * how long they are held, and stretches without preemption or interrupts (locks.c).
  *
  * Nothing here takes locks: under -icount all CPUs share one thread.
  */
@@ -28,7 +29,7 @@ struct mode {
 	void (*print)(FILE *out);
 };
 
-extern const struct mode calls_mode, count_mode, memory_mode;
+extern const struct mode calls_mode, count_mode, memory_mode, locks_mode;
 
 /*
  * Say which processor memory_mode is a model of: "ENTRIES/WAYS" of L1, L2 and last-level cache, of

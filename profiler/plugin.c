@@ -2,7 +2,7 @@
 /*
  * A QEMU plugin that counts while a workload runs between its marks (include/mark.h).
  *
- *	-plugin profiler.so,mode=calls|count|memory,symbols=FILE,out=FILE,arch=x86_64[,caches=…]
+ *	-plugin profiler.so,mode=MODE,symbols=FILE,out=FILE,arch=x86_64[,caches=…]
  *
  * The plugin writes the counts of the last marked stretch when the workload executes
  * MARK_REPORT.  So the output has one stretch for each workload that succeeded, however
@@ -107,7 +107,9 @@ static const char *option(const char *arg, const char *key)
 
 static const struct mode *find_mode(const char *name)
 {
-	static const struct mode *const modes[] = { &calls_mode, &count_mode, &memory_mode, NULL };
+	static const struct mode *const modes[] = {
+		&calls_mode, &count_mode, &memory_mode, &locks_mode, NULL
+	};
 
 	for (size_t i = 0; modes[i]; i++)
 		if (!strcmp(name, modes[i]->name))
