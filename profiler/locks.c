@@ -14,7 +14,10 @@
  *
  * Interrupts are off from cli, from the entry of a system call, an interrupt or an exception;
  * they are on from sti, iret and in user space.  popf is not followed: the kernel restores
- * flags by sti.  Stretches in interrupts do not count: they come by chance.
+ * flags by sti.  Stretches in an interrupt of the kernel do not count, nor does the first one
+ * in an interrupt of a program: they come by chance.
+ *
+ * A kernel that preempts itself could leave an interrupt for another task: not followed.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The profiler's plugin, run by a stand-in for QEMU on machine code of a few functions."""
 
-import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import DATA
+from machine_code import (
+    BEGIN,
+    CALL,
+    END,
+    JMP,
+    LOCK_INC,
+    NOP,
+    REPORT,
+    RET,
+    START,
+    block,
+    compiled,
+    fed,
+    marked,
+)
 
 from swathe.base.errors import CheckFailed
 from swathe.guest.sections import Section
-from swathe.kernel import compiler
 from swathe.measure import calltree, memory, plugin
 from swathe.measure.calltree import Counts
-
-HOST = DATA / "plugin_host.c"
 
 # Where each function begins; what follows a function belongs to it.
 X86 = {
@@ -42,49 +53,13 @@ ARM64 = {
     "pte_free_defer": 0x4000,
     "other": 0x5000,
 }
-BEGIN, END, REPORT, START = (f"0f1f8400{n:02x}425753" for n in (1, 2, 3, 4))
-NOP, CALL, RET, JMP, LOCK_INC = "90", "e800000000", "c3", "e900000000", "f0ff07"
-
 Run = Callable[..., str]
-
-
-def block(address: int, *code: str, cpu: int = 0) -> str:
-    """A block of instructions, each "BYTES" or "BYTES r|w ADDRESS"."""
-    lines = [f"block {cpu}"]
-    for text in code:
-        lines.append(f"{address:x} {text}")
-        address += len(text.split()[0]) // 2
-    return "\n".join([*lines, "run"]) + "\n"
-
-
-def marked(*blocks: str) -> str:
-    """These blocks between a program's markers, and its report."""
-    return block(0x10, BEGIN) + "".join(blocks) + block(0x20, END) + block(0x30, REPORT)
 
 
 @pytest.fixture(params=[1, 4])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     """Feed blocks to the plugin, spoken to by an old or a new QEMU; get what it writes."""
-    sources = [HOST, *sorted(plugin.PROFILER.glob("*.c"))]
-    flags = (f"-I{plugin.PROFILER}", f"-DPLUGIN_API={request.param}", "-Werror")
-    headers = list(plugin.PROFILER.glob("*.h"))
-    program = compiler.compile_c(sources, flags, headers, f"plugin-{request.param}")
-
-    def feed(
-        mode: str,
-        blocks: str,
-        functions: Iterable[tuple[str, int]] = X86.items(),
-        arch: str = "x86_64",
-        caches: str = "",
-    ) -> str:
-        symbols, out = tmp_path / "symbols", tmp_path / "out"
-        symbols.write_text("".join(f"{addr:x} {name}\n" for name, addr in functions))
-        argv = [str(program), f"mode={mode}", f"symbols={symbols}", f"out={out}", f"arch={arch}"]
-        argv += [f"caches={caches}"] if caches else []
-        done = subprocess.run(argv, input=blocks, text=True, capture_output=True, check=False)
-        return out.read_text() if done.returncode == 0 else done.stderr
-
-    return feed
+    return partial(fed, compiled(request.param), tmp_path, functions=X86.items())
 
 
 def counts(run: Run, blocks: str, **kwargs: object) -> plugin.Counts:

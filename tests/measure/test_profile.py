@@ -20,6 +20,7 @@ from swathe.measure.calltree import Counts, Region
 (CALL, RETURN, ATOMIC, FLUSH_ONE, FLUSH_ALL, BEGIN, END, REPORT, CR3, REMOTE, WRMSR) = (
     1 << n for n in range(11)
 )
+UPDATE, BYTE, CLI, STI, IRET = (1 << n for n in range(11, 16))
 
 X86 = [
     ("e8 00 00 00 00", CALL),
@@ -27,8 +28,18 @@ X86 = [
     ("41 ff d3", CALL),
     ("ff 25 00 00 00 00", 0),  # jmp
     ("c3", RETURN),
-    ("f0 48 0f b1 0a", ATOMIC),  # lock cmpxchg
-    ("3e 48 0f b1 0a", 0),  # the same, patched for one CPU
+    ("f0 48 0f b1 0a", ATOMIC | UPDATE),  # lock cmpxchg
+    ("3e 48 0f b1 0a", UPDATE),  # the same, patched for one CPU
+    ("f0 0f c1 07", ATOMIC | UPDATE),  # lock xadd
+    ("0f c1 c7", 0),  # xadd of registers
+    ("c6 07 00", BYTE),  # movb $0
+    ("41 c6 46 28 00", BYTE),
+    ("44 88 47 28", BYTE),  # mov %r8b
+    ("88 c1", 0),  # to a register
+    ("c7 07 00 00 00 00", 0),  # movl $0
+    ("fa", CLI),
+    ("fb", STI),
+    ("48 cf", IRET),
     ("f0 ff 0f", ATOMIC),  # lock decl
     ("48 87 10", ATOMIC),  # xchg with memory
     ("48 87 d0", 0),  # xchg of registers

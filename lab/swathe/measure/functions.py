@@ -4,11 +4,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.base.paths import scratch, write_atomically
-from swathe.guest import environment, sections, session, settings
+from swathe.guest import environment, session, settings
+from swathe.guest.sections import Section
 from swathe.kernel import build
 from swathe.measure import benches, calltree, columns, instructions, parts, plugin, rows
 from swathe.measure.calltree import Region
@@ -16,6 +18,8 @@ from swathe.measure.calltree import Region
 CONFIGS = ("stock", "swathe")
 TOLERANCE = 0.01
 SHARE_SHOWN = 0.005
+# What the plugin saw in one marked region.
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -47,26 +51,29 @@ class ProfileResult:
 
 def measure(request: ProfileRequest) -> ProfileResult:
     """Build the kernels, and profile the case in one boot of each."""
+    profiles: list[ProfiledRun] = []
+    for built, configs in kernels(request):
+        reports, lines = boot(request, built, configs, "calls")
+        profiles += pair(reports, calltree.parse(lines), request.bench.own_time)
     ours = build.build(request.kernel)
-    profiles = measure_in(request, ours, CONFIGS)
-    if request.against:
-        other = build.build(instructions.other_kernel(request.kernel, request.against))
-        profiles += measure_in(request, other, (request.against,))
     return ProfileResult(tuple(profiles), environment.look(ours, 1, request.bench.memory))
 
 
-def measure_in(
-    request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str]
-) -> list[ProfiledRun]:
-    """Boot once: one warm-up run, then one measured run of each config."""
-    heard, written = run_in(request, built, configs, "calls")
-    return pair(heard, calltree.parse(written), request.bench.own_time)
+def kernels(request: ProfileRequest) -> Iterator[tuple[build.BuiltKernel, tuple[str, ...]]]:
+    """Build each kernel, with the configs that are measured in it."""
+    yield build.build(request.kernel), CONFIGS
+    if request.against:
+        other = instructions.other_kernel(request.kernel, request.against)
+        yield build.build(other), (request.against,)
 
 
-def run_in(
+def boot(
     request: ProfileRequest, built: build.BuiltKernel, configs: Sequence[str], mode: str
-) -> tuple[list[sections.Section], list[str]]:
-    """Boot once; return what the programs reported, and what the plugin wrote in this mode."""
+) -> tuple[list[Section], list[str]]:
+    """Boot once: one warm-up run, then one measured run of each config.
+
+    The programs' reports are returned, and what the plugin wrote in this mode.
+    """
     guest = instructions.Guest(request.bench, (request.case,), tuple(configs), built)
     wanted = instructions.BenchRequest(
         request.kernel, timeout=request.timeout, lru_gen=request.lru_gen
@@ -78,40 +85,40 @@ def run_in(
         return settings.others(heard.sections), plugin.written(home).read_text().splitlines()
 
 
-def pair(
-    reports: Sequence[sections.Section], seen: Sequence[Region], own_time: bool
-) -> list[ProfiledRun]:
-    """Pair each measured run with its region; the plugin's and the clock's counts must agree."""
+def measured(reports: Sequence[Section], seen: Sequence[Seen]) -> Iterator[tuple[Section, Seen]]:
+    """Yield each measured run with what the plugin saw in it."""
     rows.collect(reports)
     skipped = rows.skipped(reports)
     if skipped:
         raise CheckFailed(f"there is nothing to profile: {skipped[0]}")
     if len(seen) != len(reports):
         raise VmLost(f"the plugin saw {len(seen)} marked regions in {len(reports)} runs")
-    found = []
     for report, region in zip(reports, seen, strict=True):
-        if report.words[3] == "0":
-            continue
+        if report.words[3] != "0":
+            yield report, region
+
+
+def pair(reports: Sequence[Section], seen: Sequence[Region], own_time: bool) -> list[ProfiledRun]:
+    """Pair each measured run with its region; the plugin's and the clock's counts must agree."""
+    found = []
+    for report, region in measured(reports, seen):
         metrics = {name: value for name, value, _ in rows.metrics(report)}
-        found.append(
-            ProfiledRun(report.words[2], region, metrics["pages"], metrics[rows.MAIN_METRIC])
-        )
-    for profile in found:
-        require_agreement(profile, own_time)
+        config, clock = report.words[2], metrics[rows.MAIN_METRIC]
+        require_agreement(config, region.total().instructions, clock, own_time)
+        found.append(ProfiledRun(config, region, metrics["pages"], clock))
     return found
 
 
-def require_agreement(profile: ProfiledRun, own_time: bool) -> None:
+def require_agreement(config: str, counted: int, clock: float, own_time: bool) -> None:
     """Raise if the plugin's and the clock's counts differ by more than 1 %.
 
     With own_time the clock counts only the bench's processes, so it may be lower.
     """
-    counted = profile.region.total().instructions
-    allowed = TOLERANCE * profile.clock
-    if counted < profile.clock - allowed or (not own_time and counted > profile.clock + allowed):
+    allowed = TOLERANCE * clock
+    if counted < clock - allowed or (not own_time and counted > clock + allowed):
         raise CheckFailed(
-            f"{profile.config}: the profiler counted {counted} instructions, but "
-            f"the guest's clock {profile.clock:.0f}"
+            f"{config}: the profiler counted {counted} instructions, but "
+            f"the guest's clock {clock:.0f}"
         )
 
 

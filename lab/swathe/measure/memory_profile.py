@@ -13,7 +13,7 @@ from swathe.base.table import Column, Table
 from swathe.guest import environment
 from swathe.guest.sections import Section
 from swathe.kernel import build
-from swathe.measure import functions, instructions, memory, plugin, rows
+from swathe.measure import functions, memory, plugin, rows
 from swathe.measure.functions import ProfileRequest
 from swathe.measure.memory import Processor, Uses
 
@@ -39,20 +39,13 @@ class MemoryProfile:
 
 def measure(request: ProfileRequest, processor: Processor) -> MemoryProfile:
     """Build the kernels, and run the case in one boot of each."""
+    runs: list[MemoryRun] = []
+    for built, configs in functions.kernels(request):
+        mode = plugin.memory_mode(processor)
+        reports, written = functions.boot(request, built, configs, mode)
+        runs += pair(reports, list(plugin.chunks(written)))
     ours = build.build(request.kernel)
-    runs = measure_in(request, processor, ours, functions.CONFIGS)
-    if request.against:
-        other = build.build(instructions.other_kernel(request.kernel, request.against))
-        runs += measure_in(request, processor, other, (request.against,))
     return MemoryProfile(processor, tuple(runs), environment.look(ours, 1, request.bench.memory))
-
-
-def measure_in(
-    request: ProfileRequest, processor: Processor, built: build.BuiltKernel, configs: Sequence[str]
-) -> list[MemoryRun]:
-    mode = plugin.memory_mode(processor)
-    reports, written = functions.run_in(request, built, configs, mode)
-    return list(pair(reports, list(plugin.chunks(written))))
 
 
 def pair(reports: Sequence[Section], regions: Sequence[list[str]]) -> Iterator[MemoryRun]:
