@@ -15,6 +15,7 @@ ENTRY, FAULT, TIMER, STUBS = 0x1000, 0x1100, 0x1200, 0x1300
 ONE, OTHER, THIRD = 0x2000, 0x2100, 0x2200
 SPIN, TRY, SAVE, READ = 0x3000, 0x3100, 0x3200, 0x3300
 DOWN_READ, DOWN_WRITE, TRY_WRITE, UP_READ, UP_WRITE, DOWNGRADE = range(0x4000, 0x4600, 0x100)
+TRY_READ = 0x4600
 ALLOC = 0x5000
 KERNEL = {
     "entry_SYSCALL_64": ENTRY,
@@ -34,6 +35,7 @@ KERNEL = {
     "up_read": UP_READ,
     "up_write": UP_WRITE,
     "downgrade_write": DOWNGRADE,
+    "down_read_trylock": TRY_READ,
     "pte_alloc_one": ALLOC,
     "___pte_free_tlb": 0x5100,
     "native_flush_tlb_global": 0x5200,
@@ -148,7 +150,7 @@ def test_a_trylock_fails_without_an_update(see: See) -> None:
     assert holds(found) == {"one": (1, 1, 5, 5), "third": (1, 1, 2, 2)}
 
 
-@pytest.mark.parametrize("function", [TRY, TRY_WRITE])
+@pytest.mark.parametrize("function", [TRY, TRY_WRITE, TRY_READ])
 def test_a_trylock_of_a_held_lock_takes_nothing(see: See, function: int) -> None:
     first, last = (SPIN, releases()) if function == TRY else (DOWN_WRITE, ups(UP_WRITE))
     found = see(marked(takes(first), takes(function, OTHER), last))
@@ -239,6 +241,12 @@ def test_a_fault_is_part_of_the_hold(see: See) -> None:
     assert holds(see(marked(takes(SPIN), block(FAULT, NOP, IRET), releases()))) == {
         "one": (1, 1, 4, 4)
     }
+
+
+def test_no_interrupt_outlives_the_kernel(see: See) -> None:
+    """It can leave the kernel in another way than it came."""
+    leaves = block(ONE, NOP) + block(TIMER, NOP) + block(0x40, NOP)
+    assert holds(see(marked(leaves, takes(SPIN), INTERRUPT, releases(5)))) == {"one": (1, 1, 7, 7)}
 
 
 def test_a_fault_in_an_interrupt_returns_to_it(see: See) -> None:
