@@ -16,7 +16,7 @@
 
 /* A function that takes a lock; its sums are of the holds that it began. */
 struct taker {
-	unsigned int symbol;
+	path_t who;
 	uint64_t acquired;
 	struct sums holds;
 	struct taker *next;
@@ -29,7 +29,7 @@ struct lock {
 	unsigned int initialiser;	/* a function; 0: not known */
 	unsigned int how;		/* of those who hold it */
 	unsigned int holders, waiters;
-	unsigned int waits;		/* the function that waits */
+	path_t waits;			/* the function that waits */
 	unsigned int waits_how;
 	struct stretch held;
 };
@@ -83,15 +83,15 @@ static struct lock *find_or_make(uint64_t addr)
 	return lock;
 }
 
-static struct taker *taker_of(struct lock *lock, unsigned int who)
+static struct taker *taker_of(struct lock *lock, path_t who)
 {
 	struct taker *taker;
 
 	for (taker = lock->takers; taker; taker = taker->next)
-		if (taker->symbol == who)
+		if (taker->who == who)
 			return taker;
 	taker = make(sizeof(*taker));
-	taker->symbol = who;
+	taker->who = who;
 	taker->next = lock->takers;
 	lock->takers = taker;
 	return taker;
@@ -102,7 +102,7 @@ static bool spins(const struct lock *lock)
 	return !(lock->how & LOCK_SLEEPS);
 }
 
-static void take(struct lock *lock, unsigned int how, unsigned int who)
+static void take(struct lock *lock, unsigned int how, path_t who)
 {
 	taker_of(lock, who)->acquired += active;
 	if (lock->holders++)
@@ -137,14 +137,14 @@ static bool is_free_for(const struct lock *lock, unsigned int how)
 	return !lock->holders || (lock->how & how & LOCK_SHARED);
 }
 
-static void wait(struct lock *lock, unsigned int how, unsigned int who)
+static void wait(struct lock *lock, unsigned int how, path_t who)
 {
 	lock->waiters++;
 	lock->waits = who;
 	lock->waits_how = how;
 }
 
-void held_acquire(uint64_t addr, unsigned int how, unsigned int who)
+void held_acquire(uint64_t addr, unsigned int how, path_t who)
 {
 	struct lock *lock = find_or_make(addr);
 
@@ -251,7 +251,7 @@ void held_begin(void)
 /* The part of a hold that lies in the region counts; the hold goes on. */
 static void cut(struct lock *lock, FILE *out)
 {
-	unsigned int who = lock->held.who;
+	path_t who = lock->held.who;
 
 	(void)out;
 	drop_spinning(lock);
@@ -277,6 +277,25 @@ static bool was_used(const struct lock *lock)
 	return false;
 }
 
+static void path_print(path_t path, FILE *out)
+{
+	if (path >> 32)
+		fprintf(out, "%s;", symbol_name(path >> 32));
+	fputs(symbol_name((uint32_t)path), out);
+}
+
+static void print_taker(const struct lock *lock, const struct taker *taker, FILE *out)
+{
+	const struct sums *holds = &taker->holds;
+
+	fprintf(out, "lock %llx %s ", (unsigned long long)lock->addr,
+		lock->initialiser ? symbol_name(lock->initialiser) : "-");
+	path_print(taker->who, out);
+	fprintf(out, " %llu %llu %llu %llu\n", (unsigned long long)taker->acquired,
+		(unsigned long long)holds->times, (unsigned long long)holds->total,
+		(unsigned long long)holds->longest);
+}
+
 /* Takers of a lock are printed even if they did not take it in the region. */
 static void print_lock(struct lock *lock, FILE *out)
 {
@@ -285,20 +304,20 @@ static void print_lock(struct lock *lock, FILE *out)
 	if (!was_used(lock))
 		return;
 	for (taker = lock->takers; taker; taker = taker->next)
-		fprintf(out, "lock %llx %s %s %llu %llu %llu %llu\n",
-			(unsigned long long)lock->addr,
-			lock->initialiser ? symbol_name(lock->initialiser) : "-",
-			symbol_name(taker->symbol), (unsigned long long)taker->acquired,
-			(unsigned long long)taker->holds.times,
-			(unsigned long long)taker->holds.total,
-			(unsigned long long)taker->holds.longest);
+		print_taker(lock, taker, out);
+}
+
+void sums_print(const char *what, const struct sums *sums, FILE *out)
+{
+	fprintf(out, "off %s ", what);
+	path_print(sums->who, out);
+	fprintf(out, " %llu %llu %llu\n", (unsigned long long)sums->times,
+		(unsigned long long)sums->total, (unsigned long long)sums->longest);
 }
 
 void held_print(FILE *out)
 {
 	for_each(print_lock, out);
-	fprintf(out, "off preemption %s %llu %llu %llu\n", symbol_name(preempt_sums.who),
-		(unsigned long long)preempt_sums.times, (unsigned long long)preempt_sums.total,
-		(unsigned long long)preempt_sums.longest);
+	sums_print("preemption", &preempt_sums, out);
 	fprintf(out, "contradictions %llu\n", (unsigned long long)(nr_twice + nr_kept));
 }

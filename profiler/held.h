@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "stretch.h"
+
 enum lock_how {
 	LOCK_SHARED	= 1 << 0,	/* other readers may hold it, too */
 	LOCK_SLEEPS	= 1 << 1,
@@ -19,7 +21,7 @@ enum lock_how {
 };
 
 /* @who, a function, takes the lock at @addr, or waits for it. */
-void held_acquire(uint64_t addr, unsigned int how, unsigned int who);
+void held_acquire(uint64_t addr, unsigned int how, path_t who);
 
 /*
  * Code stores a byte at @addr, or updates it atomically: a lock that spins is released in
@@ -39,5 +41,8 @@ void held_initialise(uint64_t addr, unsigned int who);
 void held_begin(void);
 void held_end(void);
 void held_print(FILE *out);
+
+/* Print "off WHAT WHO TIMES TOTAL LONGEST"; who is "CALLER;FUNCTION" or "FUNCTION". */
+void sums_print(const char *what, const struct sums *sums, FILE *out);
 
 #endif /* SWATHE_PROFILER_HELD_H */

@@ -64,6 +64,13 @@ static const char *const initialisers[] = {
 	"pmd_alloc_one_noprof", NULL
 };
 
+/* These take locks for their callers, who are told, too. */
+static const char *const agents[] = {
+	"__pte_offset_map_lock", "pte_offset_map_lock", "__pmd_trans_huge_lock",
+	"folio_lruvec_lock", "folio_lruvec_lock_irq", "folio_lruvec_lock_irqsave",
+	"folio_lock_anon_vma_read", NULL
+};
+
 enum entry { ENTRY_NONE, ENTRY_EXCEPTION, ENTRY_INTERRUPT };
 
 /* One translation block. */
@@ -73,6 +80,7 @@ struct block {
 	const struct lock_function *function;	/* that it belongs to, or NULL */
 	bool starts;				/* is the first block of its function */
 	bool initialises;
+	bool starts_agent;
 	enum entry entry;
 	bool returns;				/* ends with iret */
 };
@@ -88,7 +96,8 @@ struct site {
 struct context {
 	const struct block *last;
 	const struct lock_function *armed;	/* called, and did not update its lock yet */
-	unsigned int caller;			/* of the last such function */
+	path_t caller;				/* of the last such function */
+	unsigned int agent, client;		/* the last one, and its caller */
 };
 
 static struct context contexts[MAX_LEVELS];
@@ -99,7 +108,7 @@ static struct sums masked_sums;
 static uint64_t began, ended;
 static bool active;
 
-static void mask(unsigned int who, bool by_chance)
+static void mask(path_t who, bool by_chance)
 {
 	if (masked.runs)
 		return;
@@ -131,7 +140,7 @@ static void change_level(const struct block *block, const struct block *last)
 	if (block->symbol == SYMBOL_USER)
 		level = 0;
 	else if (enters(block, contexts[level].last))
-		contexts[++level] = (struct context){ NULL, NULL, 0 };
+		contexts[++level] = (struct context){ .last = NULL };
 }
 
 /* Interrupts are masked, or no longer, when this block begins. */
@@ -145,14 +154,22 @@ static void follow_mask(const struct block *block, const struct block *last)
 		mask(block->symbol, block->entry == ENTRY_INTERRUPT);
 }
 
-static void arm(const struct block *block)
+/* Whoever ran last in this context calls the function, or jumps to it. */
+static void called(const struct block *block)
 {
 	struct context *context = &contexts[level];
+	unsigned int caller = context->last ? context->last->symbol : block->symbol;
 
+	if (block->starts_agent) {
+		context->agent = block->symbol;
+		context->client = caller;
+	}
 	if (!block->function || !block->starts)
 		return;
 	context->armed = block->function;
-	context->caller = context->last ? context->last->symbol : block->symbol;
+	context->caller = caller;
+	if (caller == context->agent)
+		context->caller |= (path_t)context->client << 32;
 }
 
 static void executed(unsigned int cpu, void *data)
@@ -163,7 +180,7 @@ static void executed(unsigned int cpu, void *data)
 	change_level(block, last);
 	clock_block(block->nr, level);
 	follow_mask(block, last);
-	arm(block);
+	called(block);
 	contexts[level].last = block;
 }
 
@@ -222,10 +239,10 @@ static const struct lock_function *function_of(const char *name)
 	return NULL;
 }
 
-static bool initialises(const char *name)
+static bool is_in(const char *const *names, const char *name)
 {
-	for (size_t i = 0; initialisers[i]; i++)
-		if (!strcmp(name, initialisers[i]))
+	for (size_t i = 0; names[i]; i++)
+		if (!strcmp(name, names[i]))
 			return true;
 	return false;
 }
@@ -264,7 +281,8 @@ static struct block *describe(struct qemu_plugin_tb *tb)
 	name = symbol_name(block->symbol);
 	block->starts = addr == symbol_start(block->symbol);
 	block->function = function_of(name);
-	block->initialises = initialises(name);
+	block->initialises = is_in(initialisers, name);
+	block->starts_agent = block->starts && is_in(agents, name);
 	block->entry = entry_of(name, block->starts);
 	return block;
 }
@@ -315,9 +333,7 @@ static void print(FILE *out)
 {
 	fprintf(out, "instructions %llu\n", (unsigned long long)(ended - began));
 	held_print(out);
-	fprintf(out, "off interrupts %s %llu %llu %llu\n", symbol_name(masked_sums.who),
-		(unsigned long long)masked_sums.times, (unsigned long long)masked_sums.total,
-		(unsigned long long)masked_sums.longest);
+	sums_print("interrupts", &masked_sums, out);
 }
 
 const struct mode locks_mode = {

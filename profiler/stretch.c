@@ -39,7 +39,7 @@ void stretch_restart(struct stretch *stretch)
 	stretch->began = clock_of(stretch);
 }
 
-void stretch_begin(struct stretch *stretch, unsigned int who)
+void stretch_begin(struct stretch *stretch, path_t who)
 {
 	stretch->runs = true;
 	stretch->who = who;

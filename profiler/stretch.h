@@ -11,11 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A function, and in the upper half its caller, if that says more; 0: not known. */
+typedef uint64_t path_t;
+
 struct stretch {
 	bool runs;
 	bool inside;			/* began in an interrupt */
 	uint64_t began;
-	unsigned int who;		/* the function that began it */
+	path_t who;			/* the function that began it */
 };
 
 /* Of all stretches of one kind that ended between the marks, or were cut by a mark. */
@@ -23,7 +26,7 @@ struct sums {
 	uint64_t times;
 	uint64_t total;
 	uint64_t longest;
-	unsigned int who;		/* began the longest */
+	path_t who;			/* began the longest */
 };
 
 /* A block of @nr instructions begins, in an interrupt or not: the clock is at its first. */
@@ -33,7 +36,7 @@ void clock_at(unsigned int index);
 /* All instructions since the plugin was loaded. */
 uint64_t clock_read(void);
 
-void stretch_begin(struct stretch *stretch, unsigned int who);
+void stretch_begin(struct stretch *stretch, path_t who);
 /* Add the stretch to @sums, unless it is NULL. */
 void stretch_end(struct stretch *stretch, struct sums *sums);
 /* A marked region begins: a stretch that runs counts from here. */

@@ -15,7 +15,7 @@ ENTRY, FAULT, TIMER, STUBS = 0x1000, 0x1100, 0x1200, 0x1300
 ONE, OTHER, THIRD = 0x2000, 0x2100, 0x2200
 SPIN, TRY, SAVE, READ = 0x3000, 0x3100, 0x3200, 0x3300
 DOWN_READ, DOWN_WRITE, TRY_WRITE, UP_READ, UP_WRITE, DOWNGRADE = range(0x4000, 0x4600, 0x100)
-TRY_READ = 0x4600
+TRY_READ, AGENT = 0x4600, 0x4700
 ALLOC = 0x5000
 KERNEL = {
     "entry_SYSCALL_64": ENTRY,
@@ -36,6 +36,7 @@ KERNEL = {
     "up_write": UP_WRITE,
     "downgrade_write": DOWNGRADE,
     "down_read_trylock": TRY_READ,
+    "folio_lruvec_lock": AGENT,
     "pte_alloc_one": ALLOC,
     "___pte_free_tlb": 0x5100,
     "native_flush_tlb_global": 0x5200,
@@ -106,7 +107,7 @@ def holds(region: LockRegion) -> dict[str, tuple[int, int, int, int]]:
 def sum_by_taker(region: LockRegion) -> dict[str, Hold]:
     found: dict[str, Hold] = {}
     for one in region.taken:
-        found[one.taker()] = found.get(one.taker(), Hold()) + one.hold
+        found[one.hold.who] = found.get(one.hold.who, Hold()) + one.hold
     return found
 
 
@@ -267,13 +268,21 @@ def test_an_interrupt_does_not_hide_who_takes_a_lock(see: See) -> None:
 def test_who_initialises_a_lock_is_known(see: See) -> None:
     made = block(ALLOC, f"c7472800000000 w {LOCK:x}")
     (found,) = see(made + marked(takes(SPIN), releases())).taken
-    assert (found.address, found.initialiser, found.taker()) == ("a000", "pte_alloc_one", "one")
+    assert (found.address, found.initialiser, found.hold.who) == ("a000", "pte_alloc_one", "one")
+
+
+def test_who_lets_others_take_locks_is_told_with_its_caller(see: See) -> None:
+    agent = block(ONE, CALL) + block(AGENT, NOP, CALL) + block(OTHER, NOP, RET)
+    taken = agent + block(AGENT + 6, CALL) + block(SPIN, NOP, cmpxchg(LOCK), RET)
+    found = see(marked(taken, releases(1), takes(SPIN, THIRD, SECOND), releases(0, SECOND)))
+    assert holds(found) == {"one;folio_lruvec_lock": (1, 1, 3, 3), "third": (1, 1, 2, 2)}
+    assert found.off["preemption"].who == "one;folio_lruvec_lock"
 
 
 def test_takers_before_the_region_are_told(see: See) -> None:
     before = takes(SPIN, OTHER) + releases() + takes(SPIN, THIRD, SECOND) + releases(0, SECOND)
     found = see(before + marked(takes(SPIN), releases()))
-    assert {(one.address, one.taker()) for one in found.taken} == {
+    assert {(one.address, one.hold.who) for one in found.taken} == {
         ("a000", "one"),
         ("a000", "other"),
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Locks: their classes, and what is made of the plugin's counts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ LINES = """\
 region 0
 instructions 1000
 lock a000 pte_alloc_one zap 8 8 80 30
-lock b000 - folio_lruvec_lock_irq 4 4 40 10
+lock b000 - shrink;folio_lruvec_lock_irq 4 4 40 10
 lock b000 - strange 2 2 30 20
 lock b000 - seen_before 0 0 0 0
 lock c000 - strange.constprop.0 1 1 7 7
@@ -44,6 +45,15 @@ def test_locks_by_class() -> None:
         "other: either": Hold(1, 1, 6, 6, "either"),
     }
     assert found.off["preemption"] == Hold(3, 3, 90, 40, "zap")
+
+
+def test_callers_of_a_class() -> None:
+    (found,) = locks.parse(LINES)
+    assert found.callers("lruvec") == {
+        "shrink": Hold(4, 4, 40, 10, "shrink;folio_lruvec_lock_irq"),
+        "strange": Hold(2, 2, 30, 20, "strange"),
+    }
+    assert list(found.callers("other: either")) == ["either"]
 
 
 def test_nothing_is_dropped() -> None:
@@ -169,6 +179,18 @@ def test_the_table_has_stock_beside_swathe() -> None:
     assert found[4][1:] == ["0.00781", "", "1", "", "1", "", "even"]
 
 
+def test_a_class_has_its_callers_below_it() -> None:
+    ours = run_of("swathe", rmap_walk_anon=9, folio_lock_anon_vma_read=12)
+    found = [
+        [cell.text for cell in row] for row in lock_tables.holds_table([RUNS[0], ours], 1).rows
+    ]
+    assert [row[0] for row in found] == [
+        "rmap: anon_vma", "  rmap_walk_anon", "  folio_lock_anon_vma_read", "3 others",
+    ]  # fmt: skip
+    assert found[0][5:] == ["100", "12", "rmap_walk_anon / folio_lock_anon_vma_read"]
+    assert found[2][5:] == ["", "12", ""]
+
+
 def test_every_row_has_a_cell_for_each_head() -> None:
     for found in (lock_tables.holds_table(RUNS, 1), lock_tables.off_table(RUNS)):
         assert {len(row) for row in found.rows} == {len(found.columns)}
@@ -203,4 +225,7 @@ def test_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     about = Environment("7.3.4", "0", "QEMU", "gcc", 1, "4G", "swathe profile", "2026-01-01", "abc")
     path = locks.save(request("--kernel", "7.3"), locks.LockResult(RUNS, about))
     assert path.name == "locks-zap-64K-7.3.json"
-    assert '"rmap": {"acquired": 1, "times": 1, "total": 101, "longest": 101' in path.read_text()
+    swathe = json.loads(path.read_text())["configs"]["swathe"]
+    assert swathe["pages"] == 512
+    assert (swathe["locks"]["rmap"]["longest"], swathe["off"]["preemption"]["longest"]) == (101, 9)
+    assert swathe["locks"]["rmap"]["callers"]["rmap_walk_anon"]["acquired"] == 1

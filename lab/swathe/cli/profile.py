@@ -54,6 +54,7 @@ from swathe.measure.calltree import Counts, Region
 
 KINDS = ("instructions", "atomics", "flushes_one", "flushes_all")
 WIDTH = 130
+LOCKS_WIDTH = 150
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
@@ -240,14 +241,16 @@ def show(request: functions.ProfileRequest, result: functions.ProfileResult) -> 
 def show_locks(request: functions.ProfileRequest, result: locks.LockResult) -> None:
     runs = result.runs
     shown = (lock_tables.holds_table(runs, request.top), lock_tables.off_table(runs))
-    show_tables(request, shown)
+    show_tables(request, shown, LOCKS_WIDTH)
     ui.out.print(lock_tables.MEANS.replace("\n", " "), soft_wrap=True)
     show_below(request, runs[0].pages, lock_tables.judged(request, runs), result.environment)
 
 
-def show_tables(request: functions.ProfileRequest, shown: Iterable[Table]) -> None:
+def show_tables(
+    request: functions.ProfileRequest, shown: Iterable[Table], width: int = WIDTH
+) -> None:
     ui.out.print(f"{request.bench.name} {request.case}: {request.bench.summary}")
-    wide = Console(highlight=False, width=max(ui.out.width, WIDTH))
+    wide = Console(highlight=False, width=max(ui.out.width, width))
     for found in shown:
         wide.print(table.terminal(found, padding=0))
 

@@ -31,7 +31,7 @@ def figures(found: Sequence[Hold], runs: Sequence[LockRun]) -> Iterator[str]:
 
 def longest_of(found: Sequence[Hold]) -> str:
     """Which function began the longest: stock's, and swathe's if it is another."""
-    return " / ".join(dict.fromkeys(one.who for one in found[:2] if one.times))
+    return " / ".join(dict.fromkeys(one.caller() for one in found[:2] if one.times))
 
 
 def heads(first: str, runs: Sequence[LockRun]) -> list[Column | str]:
@@ -57,6 +57,15 @@ def names(runs: Sequence[LockRun]) -> list[str]:
     return [*known, *sorted(others, key=lambda name: (-total[name], name))]
 
 
+def callers_rows(name: str, runs: Sequence[LockRun]) -> Iterator[list[str]]:
+    """Who has the locks of a class taken, if there are several: those that hold longest first."""
+    every = [run.region.callers(name) for run in runs]
+    callers = set().union(*every)
+    most = {one: max(found.get(one, Hold()).longest for found in every) for one in callers}
+    for caller in sorted(callers, key=lambda one: (-most[one], one)) if len(callers) > 1 else ():
+        yield [f"  {caller}", *figures([found.get(caller, Hold()) for found in every], runs), ""]
+
+
 def holds_table(runs: Sequence[LockRun], top: int) -> Table:
     """One row for each class; of other takers as many as fit, and the sum of the rest."""
     classes = [run.region.classes() for run in runs]
@@ -65,6 +74,7 @@ def holds_table(runs: Sequence[LockRun], top: int) -> Table:
     for name in every[:top]:
         found = [one.get(name, Hold()) for one in classes]
         rows.append([titled(name), *figures(found, runs), longest_of(found)])
+        rows += callers_rows(name, runs)
     if rest := every[top:]:
         sums = [sum((one.get(name, Hold()) for name in rest), Hold()) for one in classes]
         rows.append([f"{len(rest)} others", *figures(sums, runs), longest_of(sums)])

@@ -31,7 +31,10 @@ OTHER = "other: "
 
 @dataclass(frozen=True)
 class Hold:
-    """Acquisitions, and the stretches that they or others began: their sum, the longest, whose."""
+    """Acquisitions, and the stretches that they or others began: their sum, the longest, whose.
+
+    Who is a function, or with the one that called it "CALLER;FUNCTION".
+    """
 
     acquired: int = 0
     times: int = 0
@@ -49,6 +52,16 @@ class Hold:
     def mean(self) -> float:
         return self.total / self.times if self.times else 0
 
+    def used(self) -> bool:
+        return self.acquired > 0 or self.times > 0
+
+    def function(self) -> str:
+        return self.who.split(";")[-1]
+
+    def caller(self) -> str:
+        """Who had it done: the function, or its caller if that is known."""
+        return self.who.split(";")[0]
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -57,9 +70,6 @@ class Taken:
     address: str
     initialiser: str
     hold: Hold
-
-    def taker(self) -> str:
-        return self.hold.who
 
 
 @dataclass(frozen=True)
@@ -71,20 +81,32 @@ class LockRegion:
     off: dict[str, Hold]
     contradictions: int
 
-    def classes(self) -> dict[str, Hold]:
-        """Sums by class, or by taker where no class is known; those in the class table first."""
+    def named(self) -> Iterator[tuple[str, Hold]]:
+        """Yield the class of each hold, or who took the lock where no class is known."""
         takers: dict[str, list[str]] = {}
         for one in self.taken:
-            takers.setdefault(one.address, []).append(one.taker())
-        found: dict[str, Hold] = {}
+            takers.setdefault(one.address, []).append(one.hold.function())
         for one in self.taken:
-            if one.hold.acquired or one.hold.times:
-                lock = lock_classes.class_of(one.initialiser, one.taker(), takers[one.address])
-                name = lock or f"{OTHER}{one.taker()}"
-                found[name] = found.get(name, Hold()) + one.hold
+            if one.hold.used():
+                taker = one.hold.function()
+                lock = lock_classes.class_of(one.initialiser, taker, takers[one.address])
+                yield lock or f"{OTHER}{taker}", one.hold
+
+    def classes(self) -> dict[str, Hold]:
+        """Sums by class or taker; the classes come first."""
+        found: dict[str, Hold] = {}
+        for name, one in self.named():
+            found[name] = found.get(name, Hold()) + one
         known = [name for name in lock_classes.NAMES if name in found]
-        others = sorted(found.keys() - set(known), key=lambda name: -found[name].total)
-        return {name: found[name] for name in [*known, *others]}
+        return {name: found[name] for name in [*known, *sorted(found.keys() - set(known))]}
+
+    def callers(self, lock: str) -> dict[str, Hold]:
+        """Sums by who had a lock of this class taken."""
+        found: dict[str, Hold] = {}
+        for name, one in self.named():
+            if name == lock:
+                found[one.caller()] = found.get(one.caller(), Hold()) + one
+        return found
 
 
 @dataclass(frozen=True)
@@ -185,12 +207,19 @@ def wanted_rows(request: ProfileRequest, runs: Sequence[LockRun]) -> Iterator[Ro
             )  # fmt: skip
 
 
+def callers_json(region: LockRegion, lock: str) -> dict[str, object]:
+    return {caller: asdict(one) for caller, one in region.callers(lock).items()}
+
+
 def as_json(run: LockRun) -> dict[str, object]:
     """Return the sums as JSON data: totals of the region, not per page."""
     return {
         "pages": run.pages,
         "instructions": run.region.instructions,
-        "locks": {name: asdict(one) for name, one in run.region.classes().items()},
+        "locks": {
+            name: {**asdict(one), "callers": callers_json(run.region, name)}
+            for name, one in run.region.classes().items()
+        },
         "off": {name: asdict(one) for name, one in run.region.off.items()},
     }
 
