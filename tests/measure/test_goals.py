@@ -7,7 +7,7 @@ import pytest
 
 from swathe.base import paths
 from swathe.base.errors import CheckFailed
-from swathe.measure import benches, columns, figures, goals
+from swathe.measure import benches, columns, figures, goals, locks
 from swathe.measure.goals import Goal
 
 
@@ -31,6 +31,7 @@ def test_every_goal_names_a_metric_that_its_program_prints() -> None:
             for name in re.findall(r'metric\("(\w+)"', path.read_text())
         }
         | {figures.BUT_WRITING}
+        | locks.METRICS
         for bench in benches.BENCHES
     }
     assert not [goal for goal in every() if goal.metric not in printed[goal.bench]]
@@ -52,7 +53,9 @@ def test_no_row_has_two_goals() -> None:
 
 def test_the_nine_rows_of_the_thread_and_their_source() -> None:
     found = goals.load()
-    of_zap = [goal.case for goal in found.goals if goal.bench == "zap"]
+    of_zap = [
+        goal.case for goal in found.goals if (goal.bench, goal.metric) == ("zap", "instructions")
+    ]
     assert sum("-" not in case for case in of_zap) == 9
     assert [case for case in of_zap if "-" in case] == ["dontneed-4K", "exit-4K"]
     assert "before this work" in found.source
@@ -99,6 +102,14 @@ instructions = { stock = 70e6, of_stock = 0.8 }
     )
     assert found["7.3"].goals == (goals.Goal("zap", "4K", "instructions", 70e6, of_stock=0.8),)
     assert (found["6.12"].switched_off, found["7.3"].switched_off) == (1.005, None)
+
+
+def test_locks_may_be_held_no_longer_than_by_stock_or_to_a_bound_with_a_reason() -> None:
+    found = [goal for goal in every() if goal.metric in locks.METRICS]
+    assert len({(goal.bench, goal.case) for goal in found}) == 8
+    for goal in found:
+        assert (goal.of_stock or 1) <= 1.02
+        assert goal.of_stock or goal.note
 
 
 def test_find_is_exact() -> None:
