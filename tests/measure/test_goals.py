@@ -106,9 +106,9 @@ instructions = { stock = 70e6, of_stock = 0.8 }
 
 def test_locks_may_be_held_no_longer_than_by_stock_or_to_a_bound_with_a_reason() -> None:
     found = [goal for goal in every() if goal.metric in locks.METRICS]
-    assert len({(goal.bench, goal.case) for goal in found}) == 8
+    assert len({(goal.bench, goal.case) for goal in found}) == 10
     for goal in found:
-        assert (goal.of_stock or 1) <= 1.02
+        assert (goal.of_stock or 1) <= 1.1
         assert goal.of_stock or goal.note
 
 
