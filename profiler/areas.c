@@ -53,8 +53,8 @@ static const char *const table_making[] = {
 	"pte_alloc_one", "__pte_alloc_one", "__pmd_alloc", "__pud_alloc", NULL
 };
 
-/* Open addressing; number 0 is an empty place. */
-static struct frame *frames;
+/* Open addressing.  Frames stay where they are. */
+static struct frame **frames;
 static unsigned int nr_frames, room;
 
 static const struct range *range_of(uint64_t vaddr)
@@ -66,44 +66,54 @@ static const struct range *range_of(uint64_t vaddr)
 	return range;
 }
 
-static struct frame *slot_of(uint64_t number)
+static struct frame **slot_of(uint64_t number)
 {
 	unsigned int slot = (number * 0x9e3779b97f4a7c15ull) >> 32;
 
-	for (slot &= room - 1; frames[slot].number; slot = (slot + 1) & (room - 1))
-		if (frames[slot].number == number)
+	for (slot &= room - 1; frames[slot]; slot = (slot + 1) & (room - 1))
+		if (frames[slot]->number == number)
 			break;
 	return &frames[slot];
 }
 
+static void *make(size_t nr, size_t size)
+{
+	void *made = calloc(nr, size);
+
+	if (!made)
+		abort();
+	return made;
+}
+
 static void grow(void)
 {
-	struct frame *old = frames;
+	struct frame **old = frames;
 	unsigned int i, before = room;
 
 	room = room ? 2 * room : FIRST_ROOM;
-	frames = calloc(room, sizeof(*frames));
-	if (!frames)
-		abort();
+	frames = make(room, sizeof(*frames));
 	for (i = 0; i < before; i++)
-		if (old[i].number)
-			*slot_of(old[i].number) = old[i];
+		if (old[i])
+			*slot_of(old[i]->number) = old[i];
 	free(old);
 }
 
 static struct frame *frame_of(uint64_t number, enum area area)
 {
 	static struct frame *last;
+	struct frame **slot;
 
 	if (last && last->number == number)
 		return last;
 	if (2 * nr_frames >= room)
 		grow();
-	last = slot_of(number);
-	if (!last->number) {
-		*last = (struct frame){ .number = number, .area = area };
+	slot = slot_of(number);
+	if (!*slot) {
+		*slot = make(1, sizeof(**slot));
+		**slot = (struct frame){ .number = number, .area = area };
 		nr_frames++;
 	}
+	last = *slot;
 	return last;
 }
 
@@ -195,6 +205,6 @@ struct place area_find(qemu_plugin_meminfo_t info, uint64_t vaddr, const struct 
 void area_each(void (*fn)(const struct frame *frame))
 {
 	for (unsigned int i = 0; i < room; i++)
-		if (frames[i].number)
-			fn(&frames[i]);
+		if (frames[i])
+			fn(frames[i]);
 }

@@ -7,7 +7,7 @@
 
 bool cache_make(struct cache *cache, uint64_t entries, unsigned int ways)
 {
-	if (!ways || !entries || entries % ways)
+	if (ways < 2 || !entries || entries % ways)
 		return false;
 	cache->sets = entries / ways;
 	cache->ways = ways;

@@ -12,8 +12,8 @@ struct cache {
 };
 
 /*
- * Make an empty cache of @entries lines, or translations, in sets of @ways.  Returns false if
- * there is no such cache, or no memory.
+ * Make an empty cache of @entries lines, or translations, in sets of @ways, at least two.  Returns
+ * false if there is no such cache, or no memory.
  */
 bool cache_make(struct cache *cache, uint64_t entries, unsigned int ways);
 

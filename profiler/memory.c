@@ -87,23 +87,61 @@ static void mark_line(const struct place *place, bool store)
 		frame->read |= bit;
 }
 
+static void record(const struct place *place, const struct site *site, bool store,
+		   unsigned int missed)
+{
+	mark_line(place, store);
+	add(&by_area[place->frame->area], store, missed);
+	add(&by_symbol[site->symbol], store, missed);
+}
+
+/*
+ * The two lines that were accessed last, to which most accesses are.  It is known what they are,
+ * and the last one has misses nowhere.
+ */
+static struct recent {
+	uint64_t line;		/* virtual */
+	struct place place;
+} recent[2];
+
+static void remember(uint64_t line, const struct place *place)
+{
+	recent[1] = recent[0];
+	recent[0] = (struct recent){ .line = line, .place = *place };
+}
+
+/* Make the line that is accessed the first of the two.  Returns what misses: see look_up(). */
+static unsigned int access_line(uint64_t vaddr, qemu_plugin_meminfo_t info, const struct site *site)
+{
+	bool tells = site->percpu || site->allocates || site->makes_tables;
+	uint64_t line = vaddr >> LINE_SHIFT;
+	struct place place;
+
+	if (recent[0].line == line && !tells)
+		return 0;
+	place = recent[1].place;
+	if (recent[1].line != line || tells)
+		place = area_find(info, vaddr, site, active);
+	remember(line, &place);
+	return look_up(&place);
+}
+
+static void forget_recent(void)
+{
+	memset(recent, 0, sizeof(recent));
+}
+
 static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
 {
-	bool store = qemu_plugin_mem_is_store(info);
 	const struct site *site = data;
-	struct place place;
 	unsigned int missed;
 
 	(void)cpu;
 	if (!started)
 		return;
-	place = area_find(info, vaddr, site, active);
-	missed = look_up(&place);
-	if (!active)
-		return;
-	mark_line(&place, store);
-	add(&by_area[place.frame->area], store, missed);
-	add(&by_symbol[site->symbol], store, missed);
+	missed = access_line(vaddr, info, site);
+	if (active)
+		record(&recent[0].place, site, qemu_plugin_mem_is_store(info), missed);
 }
 
 /* Sites are shared by a function's instructions: with the %gs prefix and without. */
@@ -147,6 +185,7 @@ static void translated(struct qemu_plugin_tb *tb)
 
 static void start(void)
 {
+	forget_recent();
 	started = true;
 }
 
@@ -157,6 +196,7 @@ static void begin(void)
 	if (by_symbol)
 		memset(by_symbol, 0, nr_symbols * sizeof(*by_symbol));
 	stretch++;
+	forget_recent();
 	started = true;
 	active = true;
 }

@@ -319,8 +319,8 @@ def test_a_failed_program_is_told_of_by_its_own_words() -> None:
     assert plugin.attach([failed], [{}]) == [failed]
 
 
-# Caches of one, two and four lines, TLBs of one and two entries; all of one set.
-TINY = "1/1:2/2:4/4:1/1:2/2"
+# Caches of two, three and four lines, TLBs of two and three entries; all of one set.
+TINY = "2/2:3/3:4/4:2/2:3/3"
 PAGES, LINEAR, STACK = 0xFFFFEA0000000000, 0xFFFF888000000000, 0xFFFFC90000000000
 # A struct page is a line here: what is written at the first says what page 0x40 is for.
 OF_TABLE = PAGES + 0x40 * 64
@@ -343,12 +343,18 @@ def load(address: int, at: int = X86["other"], how: str = "r", code: str = NOP) 
 
 
 def test_a_line_is_distinct_once_and_misses_as_the_caches_say(run: Run) -> None:
-    """Lines a, b, a, a: the cache of one line misses a twice, that of two has both."""
-    text = marked(*(load(PAGES + line) for line in (0, 64, 0, 8)))
+    """Lines a, b, c, a, a: the cache of two lines misses a twice, that of three has all."""
+    text = marked(*(load(PAGES + line) for line in (0, 64, 128, 0, 8)))
     assert accesses(run, text) == {
-        "loads.page": 4, "lines.page": 2, "l1.page": 3, "l2.page": 2, "llc.page": 2,
-        "dtlb.page": 1, "stlb.page": 1, "@other": 4,
+        "loads.page": 5, "lines.page": 3, "l1.page": 4, "l2.page": 3, "llc.page": 3,
+        "dtlb.page": 1, "stlb.page": 1, "@other": 5,
     }  # fmt: skip
+
+
+def test_two_lines_in_turn_are_used_as_they_come(run: Run) -> None:
+    """a, b, a, c: the cache of two has lost b by then, not a."""
+    text = marked(*(load(LINEAR + 64 * line) for line in (0, 1, 0, 2, 0, 1)))
+    assert accesses(run, text)["l1.heap"] == 4
 
 
 def test_a_store_is_written(run: Run) -> None:
@@ -359,10 +365,10 @@ def test_a_store_is_written(run: Run) -> None:
 
 
 def test_what_was_used_least_recently_goes(run: Run) -> None:
-    """Three lines in turn never hit a cache of two, and always one of four."""
+    """Three lines in turn never hit a cache of two, and always one of three."""
     text = marked(*(load(LINEAR + 64 * (i % 3)) for i in range(6)))
     found = accesses(run, text)
-    assert (found["l2.heap"], found["llc.heap"]) == (6, 3)
+    assert (found["l1.heap"], found["l2.heap"]) == (6, 3)
 
 
 @pytest.mark.parametrize(("first", "missed"), [(START, 0), (NOP, 1)])
@@ -373,7 +379,8 @@ def test_caches_are_warm_from_the_start_of_a_program(run: Run, first: str, misse
 
 def test_between_a_report_and_the_next_start_nothing_is_followed(run: Run) -> None:
     """Programs of the guest's script run there."""
-    between = marked(load(LINEAR)) + load(LINEAR + 64) + marked(load(LINEAR))
+    others = load(LINEAR + 64) + load(LINEAR + 128)
+    between = marked(load(LINEAR)) + others + marked(load(LINEAR))
     lines = list(plugin.chunks(run("memory", between, caches=TINY).splitlines()))[1]
     assert dict(map(plugin.count, lines[:-1])).get("l1.heap") == 0
 
@@ -403,7 +410,10 @@ def test_a_page_above_the_hole_is_the_same_in_both_mappings(run: Run) -> None:
     assert (found["lines.user"], found["l1.user"]) == (1, 1)
 
 
-@pytest.mark.parametrize("caches", ["1/1:2/2:4/4:1/1", f"{TINY}:1/1", "1/2:2/2:4/4:1/1:2/2", "0/0"])
+@pytest.mark.parametrize(
+    "caches",
+    ["2/2:2/2:4/4:2/2", f"{TINY}:2/2", "3/2:2/2:4/4:2/2:2/2", "0/0", "1/1:2/2:4/4:2/2:2/2"],
+)
 def test_caches_that_there_cannot_be(run: Run, caches: str) -> None:
     assert "cannot use caches=" in run("memory", "", caches=caches)
 
