@@ -7,7 +7,7 @@ import pytest
 
 from swathe.base import paths
 from swathe.base.errors import CheckFailed
-from swathe.measure import benches, columns, figures, goals, locks
+from swathe.measure import benches, columns, figures, goals, locks, memory
 from swathe.measure.goals import Goal
 
 
@@ -32,6 +32,7 @@ def test_every_goal_names_a_metric_that_its_program_prints() -> None:
         }
         | {figures.BUT_WRITING}
         | locks.METRICS
+        | {f"{memory.PREFIX}{kind}" for kind in memory.KINDS}
         for bench in benches.BENCHES
     }
     assert not [goal for goal in every() if goal.metric not in printed[goal.bench]]
