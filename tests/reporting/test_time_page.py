@@ -37,7 +37,8 @@ def test_rows_say_which_were_fitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("published", "said"), [((100, 80, 100, 80), "above 20 %"), ((100, 99, 100, 99), "within 20 %")]
+    ("published", "said"),
+    [((100, 80, 100, 80), "median is above 20 %"), ((100, 99, 100, 99), "median is within 20 %")],
 )
 def test_a_large_error_is_said(published: tuple[float, ...], said: str) -> None:
     assert any(said in line for line in time_page.remarks(check(*published), TOLD))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Check a model of time against a published table of munmap() on a real machine.
 
-The model's costs are fitted on three rows of it; the others are predicted. What a row does is
-counted by "profile zap SIZE --memory --mib 1024", and measured here if it is not yet in
+The model's costs are fitted on three rows of it; the others are predicted. What stock 6.12 does in
+a row is counted by "profile zap SIZE --memory --mib 1024", and measured here if it is not yet in
 build/results: three minutes a row. docs/time.md says what the model is, and what it leaves out.
 
     ./swathe time               the table, and the costs
@@ -14,7 +14,6 @@ from pathlib import Path
 
 from swathe.base import results, table, ui
 from swathe.base.paths import write_atomically
-from swathe.cli import arguments
 from swathe.guest import environment
 from swathe.kernel import build
 from swathe.kernel.build import BuiltKernel, KernelRequest
@@ -28,8 +27,6 @@ TIMEOUT, MEMORY = 3600, "4G"
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", action="store_true", help="keep the result in docs/results")
-    arguments.add_kernel_arguments(parser)
-    arguments.add_flavor_argument(parser, "bench")
 
 
 def measured(built: BuiltKernel, request: KernelRequest, told: Published, case: str) -> Path:
@@ -46,7 +43,7 @@ def measured(built: BuiltKernel, request: KernelRequest, told: Published, case: 
 
 
 def main(args: argparse.Namespace) -> int:
-    request, told = arguments.request_from(args, pristine=False), timing.published()
+    request, told = KernelRequest(), timing.published()
     built = build.build(request)
     works = {
         case: told.as_it_was(case, timing.read(measured(built, request, told, case), CONFIG))
