@@ -23,10 +23,10 @@ USUAL = {
     "--processor": memory.DEFAULT,
     "--json": "",
 }
-# Those that make other figures. A further kernel, more repeats and more patience do not. The
-# kernel itself has columns of its own.
+# Those that make other figures, or further ones of a single run (--memory). A further kernel, more
+# repeats and more patience do not. The kernel itself has columns of its own.
 CHANGING = ("--full", "--arch", "--flavor", "--cpus", "--boot", "--source", "--lru-gen",
-            "--processor")  # fmt: skip
+            "--memory", "--processor")  # fmt: skip
 PATHS = ("--json", "--source")
 
 Option = tuple[str, ...]
