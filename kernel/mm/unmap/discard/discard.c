@@ -23,8 +23,8 @@
 /*
  * Free what was gathered after so many pages of large anonymous folios, while their struct pages
  * are still in a cache: freeing writes each of them once more.  The mmu_gather has room for 9,678
- * single pages, but also for 4,849 folios of any size.  Where other threads may have to be
- * interrupted for the flush, free as often as folios of 64 KiB fill the mmu_gather.
+ * single pages, but also for 4,849 folios of two pages or 512.  Where other threads may have to
+ * be interrupted for the flush, free about as often as folios of 64 KiB fill the mmu_gather.
  */
 #define FREE_EVERY		10000
 #define FREE_EVERY_THREADS	65536
@@ -342,8 +342,8 @@ static bool discard_gathered_many(const struct discard *d)
 }
 
 /*
- * Free the gathered pages: for there is no room for more, or they are many and not the last, which
- * the caller flushes.  The page-table lock was dropped.
+ * Free the gathered pages because there is no room for more, or because they are many.  The caller
+ * flushes after the last stretch in any case.  The page-table lock was dropped.
  */
 static void discard_free_gathered(struct discard *d)
 {
