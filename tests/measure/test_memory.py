@@ -12,7 +12,16 @@ from swathe.base import results
 from swathe.base.errors import CheckFailed, VmLost
 from swathe.cli import bench, profile
 from swathe.guest.sections import Section
-from swathe.measure import bench_tables, goals, memory, memory_profile, plugin, rows
+from swathe.measure import (
+    bench_tables,
+    figures,
+    goals,
+    memory,
+    memory_profile,
+    plugin,
+    recording,
+    rows,
+)
 from swathe.measure.memory import Uses
 
 REGION = [
@@ -144,3 +153,16 @@ def test_what_is_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     assert data["processor"] == memory.DEFAULT
     assert data["configs"]["stock"]["functions"]["f"]["loads"] == 2
+
+
+def test_records_keep_what_reports_show() -> None:
+    """Shares of areas are for the terminal, but for those that the report's table has."""
+    kept = {name.removeprefix(memory.PREFIX) for name in memory.SHOWN}
+    assert {"l2", "lines", "lines.page"} <= kept
+    assert not {"l2.page", "lines.heap"} & kept
+    run = figures.Run("a.json", {"kernel": "6.12.117"}, tuple(
+        rows.Row("zap", "4K", f"{memory.PREFIX}{name}", "swathe", 1, "per page", 0, 1)
+        for name in ("l2", "lines.page", "lines.heap")
+    ))  # fmt: skip
+    (data,) = json.loads(recording.text(figures.merge([run])))["runs"]
+    assert [row["metric"] for row in data["rows"]] == ["memory.l2", "memory.lines.page"]

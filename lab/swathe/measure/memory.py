@@ -32,6 +32,8 @@ LEVELS = {"l1": "L1", "l2": "L2", "llc": "last level", "dtlb": "first TLB", "stl
 KINDS = ("loads", "stores", "lines", "written", *LEVELS)
 # Those of which each area's share is told.
 SHARED_OUT = ("lines", "l2")
+# What reports show, and records keep.
+SHOWN = tuple(f"{PREFIX}{kind}" for kind in (*KINDS, "lines.page", "lines.table"))
 LINE = 64
 
 

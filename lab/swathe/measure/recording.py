@@ -8,7 +8,7 @@ from typing import Any
 
 from swathe.base import release, results
 from swathe.base.errors import CheckFailed
-from swathe.measure import commands
+from swathe.measure import commands, memory
 from swathe.measure.calltree import Counts
 from swathe.measure.figures import BESIDE, Figures, Profile, ProfileConfig, Run, alone, plain
 
@@ -69,7 +69,11 @@ def text(figures: Figures, beside: Collection[Path] = ()) -> str:
 def run_json(figures: Figures, index: int) -> dict[str, Any]:
     """One run, as far as it was chosen."""
     run = figures.runs[index]
-    rows = [asdict(alone(row, run.kernel)) for row in figures.taken(index)]
+    rows = [
+        asdict(alone(row, run.kernel))
+        for row in figures.taken(index)
+        if not row.metric.startswith(memory.PREFIX) or row.metric in memory.SHOWN
+    ]
     series = [asdict(alone(one, run.kernel)) for one in run.series if one in figures.series]
     return {**origin(run), "rows": rows, "series": series, "skipped": list(run.skipped)}
 

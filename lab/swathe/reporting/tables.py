@@ -147,7 +147,7 @@ def accesses(found: Sequence[Line]) -> Table | None:
     """Loads, stores, distinct lines and cache misses per page."""
     named = {kind: memory.LEVELS.get(kind, kind) for kind in memory.KINDS}
     named |= {f"lines.{area}": f"lines: {memory.AREAS[area]}" for area in ("page", "table")}
-    told = {f"{memory.PREFIX}{kind}": name for kind, name in named.items()}
+    told = {name: named[name.removeprefix(memory.PREFIX)] for name in memory.SHOWN}
     return each_page("Accesses to memory per page, and misses in a model", found, told)
 
 
