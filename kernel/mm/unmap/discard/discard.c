@@ -349,7 +349,10 @@ static void discard_free_gathered(struct discard *d)
 {
 	if (!d->force_flush && (!discard_gathered_many(d) || d->addr == d->limit))
 		return;
-	tlb_flush_mmu(d->tlb);
+	if (IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES) && !d->force_flush)
+		unmap_gather_flush_pages(d->tlb);
+	else
+		tlb_flush_mmu(d->tlb);
 	d->gathered = 0;
 }
 

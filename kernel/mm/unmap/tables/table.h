@@ -366,6 +366,7 @@ bool unmap_table_may_be_gathered(const struct vm_area_struct *vma);
 bool unmap_table_try_unhook(const struct mmu_gather *tlb, pmd_t *pmd, pte_t *table,
 			    spinlock_t *ptl);
 void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr);
+void unmap_gather_flush_pages(struct mmu_gather *tlb);
 
 /* Make room for the table of @addr: settle the batch if that table does not belong to it. */
 static inline void unmap_batch_make_room(struct table_batch *batch, unsigned long addr)

@@ -105,3 +105,22 @@ void unmap_table_gather(struct mmu_gather *tlb, pte_t *table, unsigned long addr
 	pte_free_tlb(tlb, virt_to_page(table), addr);
 	VM_WARN_ON_ONCE(unmap_gather_may_miss(tlb));
 }
+
+/**
+ * unmap_gather_flush_pages - flush, and free the gathered pages, but not yet the gathered tables
+ * @tlb: has gathered pages, and perhaps tables
+ *
+ * tlb_flush_mmu() would end the batch of tables, too: for the next table it would allocate another
+ * one, and each batch waits for a grace period of its own.  The flush covers the tables that are
+ * kept: they are freed with later ones.
+ *
+ * No page-table lock and no PMD lock is held.
+ */
+void unmap_gather_flush_pages(struct mmu_gather *tlb)
+{
+	struct mmu_table_batch *tables = tlb->batch;
+
+	tlb->batch = NULL;
+	tlb_flush_mmu(tlb);
+	tlb->batch = tables;
+}
