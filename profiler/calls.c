@@ -16,6 +16,9 @@
  * Every task has a call stack of its own.  A CPU's current task is learned in the function
  * that switches stacks: its first load is from the next task's structure.
  *
+ * An instruction of x86 that reaches into the next page is a block of its own.  QEMU 7.2 finds that
+ * out when it has listed it in the block before, too: it is taken from that one's counts.
+ *
  * A block that faults half-way counts as a whole, and again when it is restarted: the sum
  * exceeds the guest's clock by a few parts in a thousand.
  */
@@ -41,7 +44,9 @@ struct block {
 	unsigned int ends;	/* INSN_CALL, INSN_RETURN, or 0 */
 	bool enters;		/* is the first block of its function */
 	bool first;		/* is the first block that a new task executes */
-	struct counts adds;
+	bool crosses;		/* its first instruction reaches into the next page */
+	uint64_t last;		/* the address of its last instruction */
+	struct counts adds, last_adds;
 };
 
 struct frame {
@@ -197,6 +202,14 @@ static void add(struct counts *sum, const struct counts *adds)
 	sum->flushes_all += adds->flushes_all;
 }
 
+static void take_away(struct counts *sum, const struct counts *adds)
+{
+	sum->instructions -= adds->instructions;
+	sum->atomics -= adds->atomics;
+	sum->flushes_one -= adds->flushes_one;
+	sum->flushes_all -= adds->flushes_all;
+}
+
 static void executed(unsigned int index, void *data)
 {
 	const struct block *block = data;
@@ -207,6 +220,8 @@ static void executed(unsigned int index, void *data)
 	task = task_of(cpu_of(index));
 	if (block->first)
 		forget_calls(task);
+	if (block->crosses && task->last && task->last->last == block->addr)
+		take_away(&task->node->self, &task->last->last_adds);
 	follow(task, block);
 	add(&task->node->self, &block->adds);
 }
@@ -253,6 +268,11 @@ static bool begins_tasks(unsigned int symbol)
 	return !strcmp(name, "ret_from_fork_asm") || !strcmp(name, "ret_from_fork");
 }
 
+static bool reaches_into_next_page(const struct qemu_plugin_insn *insn)
+{
+	return qemu_plugin_insn_vaddr(insn) % 4096 + qemu_plugin_insn_size(insn) > 4096;
+}
+
 /* arm64: a remote flush is counted by what it flushes, one page or all. */
 static void add_insn(struct block *block, const struct qemu_plugin_insn *insn)
 {
@@ -260,17 +280,18 @@ static void add_insn(struct block *block, const struct qemu_plugin_insn *insn)
 	uint64_t addr = qemu_plugin_insn_vaddr(insn);
 	unsigned int events = events_of(kind, addr);
 
+	block->last = addr;
 	block->next = addr + qemu_plugin_insn_size(insn);
 	block->ends = kind & (INSN_CALL | INSN_RETURN);
-	block->adds.instructions++;
-	block->adds.atomics += !!(events & 1u << EVENT_ATOMIC);
-	if (kind & INSN_REMOTE) {
-		block->adds.flushes_one += !!(kind & INSN_FLUSH_ONE);
-		block->adds.flushes_all += !!(kind & INSN_FLUSH_ALL);
-	} else {
-		block->adds.flushes_one += !!(events & 1u << EVENT_TLB_SINGLE);
-		block->adds.flushes_all += !!(events & 1u << EVENT_TLB_FULL);
-	}
+	block->last_adds = (struct counts){
+		.instructions = 1,
+		.atomics = !!(events & 1u << EVENT_ATOMIC),
+		.flushes_one = kind & INSN_REMOTE ? !!(kind & INSN_FLUSH_ONE) :
+						    !!(events & 1u << EVENT_TLB_SINGLE),
+		.flushes_all = kind & INSN_REMOTE ? !!(kind & INSN_FLUSH_ALL) :
+						    !!(events & 1u << EVENT_TLB_FULL),
+	};
+	add(&block->adds, &block->last_adds);
 }
 
 /* QEMU may translate the same code again: blocks are never freed, counts are in the tree. */
@@ -285,6 +306,7 @@ static void translated(struct qemu_plugin_tb *tb)
 	block->symbol = symbol_at(block->addr);
 	block->enters = block->addr == symbol_start(block->symbol);
 	block->first = block->enters && begins_tasks(block->symbol);
+	block->crosses = reaches_into_next_page(qemu_plugin_tb_get_insn(tb, 0));
 	for (i = 0; i < nr; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
