@@ -20,6 +20,7 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_FLUSHES_DEFERRED]	= "flushes_deferred",
 	[UNMAP_STAT_DISCARD_RUNS]	= "discard_runs",
 	[UNMAP_STAT_DISCARD_ENTRIES]	= "discard_entries",
+	[UNMAP_STAT_DISCARD_FLUSHES]	= "discard_flushes",
 	[UNMAP_STAT_TABLES_NOTICED]	= "tables_noticed",
 	[UNMAP_STAT_TABLES_FREED]	= "tables_freed",
 	[UNMAP_STAT_TABLES_WAITED]	= "tables_waited",

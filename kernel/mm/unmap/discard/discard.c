@@ -25,11 +25,11 @@
  * are still in a cache: freeing writes each of them once more.  The mmu_gather has room for 9,678
  * single pages, but also for 4,849 folios of two pages or 512.  Where other threads may have to
  * be interrupted for the flush, free about as often as folios of 64 KiB fill the mmu_gather.
+ * A kernel for tests frees after a few tables already.
  */
-#define FREE_EVERY		10000
-#define FREE_EVERY_THREADS	65536
-/* So that tests come here. */
-#define FREE_EVERY_TEST		(3 * PTRS_PER_PTE)
+#define DISTURBED		IS_ENABLED(CONFIG_UNMAP_DISTURB)
+#define FREE_EVERY		(DISTURBED ? 3 * PTRS_PER_PTE : 10000)
+#define FREE_EVERY_THREADS	(DISTURBED ? 12 * PTRS_PER_PTE : 65536)
 
 /* Law 2: the longest run that may begin at @page of this large folio. */
 static unsigned int discard_run_limit(const struct discard *d, struct folio *folio,
@@ -334,8 +334,6 @@ static __always_inline void discard_gather_table(struct discard *d, pmd_t *pmd, 
 
 static bool discard_gathered_many(const struct discard *d)
 {
-	if (IS_ENABLED(CONFIG_UNMAP_DISTURB))
-		return d->gathered >= FREE_EVERY_TEST;
 	if (likely(d->gathered < FREE_EVERY))
 		return false;
 	return d->gathered >= FREE_EVERY_THREADS || atomic_read(&d->tlb->mm->mm_users) <= 1;
@@ -349,6 +347,8 @@ static void discard_free_gathered(struct discard *d)
 {
 	if (!d->force_flush && (!discard_gathered_many(d) || d->addr == d->limit))
 		return;
+	if (!d->force_flush)
+		unmap_count(UNMAP_STAT_DISCARD_FLUSHES, 1);
 	if (IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES) && !d->force_flush)
 		unmap_gather_flush_pages(d->tlb);
 	else

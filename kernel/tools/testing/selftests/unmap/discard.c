@@ -21,10 +21,13 @@
  * faulted        another CPU faults pages in at the same time
  * many           more huge pages of shared memory than share a flush, with a half at either end:
  *                their neighbours stay, and counters fall (laws 1 and 4)
+ * sooner         a discard of many large folios frees them before its end, and less often where
+ *                there are threads, which each flush may interrupt
  * stale          a CPU that has just read pages does not read them once they are discarded (law 1)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -554,6 +557,80 @@ TEST_LONG(anon, stale)
 	if (!second_cpu())
 		SKIP(return, "needs two CPUs");
 	EXPECT_TRUE(discard_while_reading(self->mem));
+}
+
+#define MANY		(32 * PMD)
+
+FIXTURE(sooner) {
+	int fds[2];
+};
+
+FIXTURE_VARIANT(sooner) {
+	unsigned long kib;
+};
+
+FIXTURE_VARIANT_ADD(sooner, anon_4K_on) { .kib = 4 };
+FIXTURE_VARIANT_ADD(sooner, anon_64K_on) { .kib = FOLIO_KIB(64) };
+FIXTURE_VARIANT_ADD(sooner, anon_1024K_on) { .kib = 1024 };
+
+FIXTURE_SETUP(sooner)
+{
+	const char *missing = begin(variant->kib, true);
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, pipe(self->fds));
+}
+
+FIXTURE_TEARDOWN(sooner)
+{
+	end();
+}
+
+/* How often discarding MANY bytes flushed before its end; -1 when they cannot be mapped. */
+static long long early_flushes(bool unmap)
+{
+	char *mem = map_aligned(MANY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	long long before;
+
+	if (mem == MAP_FAILED)
+		return -1;
+	fill(mem, MANY, SEED);
+	before = unmap_stat("discard_flushes");
+	if (unmap)
+		munmap(mem, MANY);
+	else
+		madvise(mem, MANY, MADV_DONTNEED);
+	before = unmap_stat("discard_flushes") - before;
+	munmap(mem, MANY);
+	return before;
+}
+
+static void *wait_for_end(void *fd)
+{
+	char byte;
+
+	return read(*(int *)fd, &byte, 1) ? NULL : fd;
+}
+
+TEST_LONG(sooner, sooner)
+{
+	bool large = variant->kib * KIB > PAGE;
+	long long alone[2], beside;
+	pthread_t thread;
+
+	for (int unmap = 0; unmap < 2; unmap++) {
+		alone[unmap] = early_flushes(unmap);
+		EXPECT_EQ(large, alone[unmap] > 0);
+	}
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_end, &self->fds[0]));
+	for (int unmap = 0; unmap < 2; unmap++) {
+		beside = early_flushes(unmap);
+		EXPECT_LE(0, beside);
+		EXPECT_EQ(large, alone[unmap] > beside);
+	}
+	close(self->fds[1]);
+	pthread_join(thread, NULL);
 }
 
 TEST_HARNESS_MAIN
