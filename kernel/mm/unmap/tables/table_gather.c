@@ -8,15 +8,15 @@
  * locked, and since 6.18 that code write-locks the VMA before it touches the VMA's tables.
  *
  * No flush of our own.  The mmu_gather flushes walk caches and translations of all tables
- * together, at the end of madvise() or process_madvise() or when it is full or has many pages,
- * and frees the tables a grace period later.  Until the flush, another table or a huge page may
- * take the place of one that is still in a walk cache.  On x86 this is harmless to data: the old
- * table stays empty, and the page fault that it causes drops it from the processor's caches.  But
- * not to instruction fetches: many Intel processors raise a machine check if the TLB has a small
- * page and a huge page for one instruction (iTLB multihit).  So tables of executable memory
- * go the usual way.  AMD's family 10h may raise one for data, too (erratum 383, which stock
- * names in __split_huge_pmd_locked()).  Stock's own freeing of whole tables does not avoid
- * that, nor does this one.
+ * together, when it is full or has many pages and at the end of madvise() or process_madvise().
+ * It frees the tables a grace period after its end, or after it was full.  Until the flush, another
+ * table or a huge page may take the place of one that is still in a walk cache.  On x86 this is
+ * harmless to data: the old table stays empty, and the page fault that it causes drops it from the
+ * processor's caches.  But not to instruction fetches: many Intel processors raise a machine check
+ * if the TLB has a small page and a huge page for one instruction (iTLB multihit).  So tables of
+ * executable memory go the usual way.  AMD's family 10h may raise one for data, too (erratum 383,
+ * which stock names in __split_huge_pmd_locked()).  Stock's own freeing of whole tables does not
+ * avoid that, nor does this one.
  *
  * No mark: law 11 allows a huge page there.
  *
@@ -122,5 +122,6 @@ void unmap_gather_flush_pages(struct mmu_gather *tlb)
 
 	tlb->batch = NULL;
 	tlb_flush_mmu(tlb);
+	VM_WARN_ON_ONCE(tlb->batch);
 	tlb->batch = tables;
 }

@@ -37,6 +37,16 @@ static inline pud_t *alloc_pud(struct mm_struct *mm, unsigned long addr)
 	return p4d ? pud_alloc(mm, p4d, addr) : NULL;
 }
 
+/* The page tables that an mmu_gather has gathered. */
+static inline void *gathered_tables(const struct mmu_gather *tlb)
+{
+#ifdef CONFIG_UNMAP_GATHER_TABLES
+	return tlb->batch;
+#else
+	return NULL;
+#endif
+}
+
 /* All below the PUD of @addr, which is aligned to it. */
 static inline void free_tables(struct mm_struct *mm, unsigned long addr)
 {

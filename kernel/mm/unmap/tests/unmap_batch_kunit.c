@@ -106,10 +106,37 @@ static void unmap_batch_gathered_aligned(struct kunit *test)
 	mmput(mm);
 }
 
+/* An early flush covers the gathered tables, and leaves them to the gather. */
+static void unmap_batch_gathered_kept(struct kunit *test)
+{
+	struct mm_struct *mm;
+	struct mmu_gather tlb;
+	pgtable_t table;
+	void *kept;
+
+	if (!IS_ENABLED(CONFIG_UNMAP_GATHER_TABLES))
+		kunit_skip(test, "an mmu_gather frees no tables before munmap()");
+	mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	table = pte_alloc_one(mm);
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	mm_inc_nr_ptes(mm);
+	tlb_gather_mmu(&tlb, mm);
+	unmap_table_gather(&tlb, page_to_virt(table), TABLE_ADDR);
+	kept = gathered_tables(&tlb);
+	unmap_gather_flush_pages(&tlb);
+	KUNIT_EXPECT_FALSE(test, tlb.freed_tables);
+	KUNIT_EXPECT_EQ(test, tlb.end, 0);
+	KUNIT_EXPECT_PTR_EQ(test, gathered_tables(&tlb), kept);
+	tlb_finish_mmu(&tlb);
+	mmput(mm);
+}
+
 static struct kunit_case unmap_batch_cases[] = {
 	KUNIT_CASE(unmap_batch_edges),
 	KUNIT_CASE(unmap_batch_fills),
 	KUNIT_CASE(unmap_batch_gathered_aligned),
+	KUNIT_CASE(unmap_batch_gathered_kept),
 	{}
 };
 
