@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
 from swathe.base import parallel, process, reading, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import HOOKS, scratch, write_atomically
-from swathe.kernel import anchors, changes
+from swathe.kernel import anchors, changes, layout
 from swathe.kernel.source import KERNELS
 from swathe.kernel.version import Version, in_range
 
@@ -44,38 +44,66 @@ def missed_all(found: Sequence[HookMissed]) -> HookMissed:
     return HookMissed("\n".join(map(str, found)), names)
 
 
-class Hook(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One entry of hooks/series; hooks/<name>.cocci is the rule.
+class SemanticPatch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A rule for one stock file, and what it must change there, in an entry of a series.
 
-    same_as: another hook, whose rule this one has, for a kernel where the code is in another file
-    mends: what stock's functions say where they have the bug that the hook mends
+    mends: what stock's functions say where they have the bug that the rule mends
     """
+
+    # What messages call it, and whether its lines are laid out as the rule has them.
+    kind: ClassVar[str] = "semantic patch"
+    as_written: ClassVar[bool] = False
 
     name: str
     file: str
     functions: tuple[str, ...]
-    min: str = ""
-    max: str = ""
     fires: int
     added: int
     removed: int
+    mends: str = ""
+
+    @property
+    def rule(self) -> Path:
+        raise NotImplementedError
+
+    @property
+    def shown(self) -> str:
+        """The rule's path in the repository."""
+        return f"{self.rule.parent.name}/{self.rule.name}"
+
+
+class Hook(SemanticPatch, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry of hooks/series; hooks/<name>.cocci is the rule.
+
+    same_as: another hook, whose rule this one has, for a kernel where the code is in another file
+    """
+
+    kind: ClassVar[str] = "hook"
+
+    min: str = ""
+    max: str = ""
     why: str
     missed: str
     same_as: str = ""
-    mends: str = ""
 
     @property
     def rule(self) -> Path:
         return HOOKS / f"{self.same_as or self.name}.cocci"
 
 
-@dataclass(frozen=True)
-class HookStep:
-    """A hook, and the text of its file before it and after it."""
+Rule = TypeVar("Rule", bound=SemanticPatch)
 
-    hook: Hook
+
+@dataclass(frozen=True)
+class PatchStep(Generic[Rule]):
+    """A semantic patch, and the text of its file before it and after it."""
+
+    hook: Rule
     before: str
     after: str
+
+
+HookStep = PatchStep[Hook]
 
 
 def parse_series(text: str) -> list[Hook]:
@@ -137,8 +165,8 @@ def parse_rule(rule: Path) -> None:
     done = process.run(argv, timeout=TIME_LIMIT, quiet=True)
     if not done.ok:
         raise CheckFailed(
-            f"hooks/{rule.name} is not a valid semantic patch for spatch {spatch_version()}: "
-            f"{reason(done)}"
+            f"{rule.parent.name}/{rule.name} is not a valid semantic patch for spatch "
+            f"{spatch_version()}: {reason(done)}"
         )
 
 
@@ -148,7 +176,7 @@ def reason(done: process.Done) -> str:
     return process.last_line("\n".join(lines)) or f"spatch ended with status {done.status}"
 
 
-def apply_one(hook: Hook, before: str, kernel: Version) -> str:
+def apply_one(hook: SemanticPatch, before: str, kernel: Version) -> str:
     """Return the file's text with the hook applied; raise HookMissed if it does not fit exactly."""
     with scratch("hook") as stage:
         target = stage / hook.file
@@ -156,6 +184,8 @@ def apply_one(hook: Hook, before: str, kernel: Version) -> str:
         target.write_text(before)
         done = spatch(hook.rule, hook.file, stage)
         after = target.read_text()
+        if hook.as_written:
+            after = layout.as_written(hook.rule.read_text(), before, after)
         complaint = misfit(hook, before, after) if done.ok else reason(done)
         if not complaint:
             return after
@@ -164,15 +194,21 @@ def apply_one(hook: Hook, before: str, kernel: Version) -> str:
     raise HookMissed(explained(hook, before, kernel, complaint, blind), [hook.name])
 
 
-def explained(hook: Hook, before: str, kernel: Version, complaint: str, blind: set[str]) -> str:
+def explained(
+    hook: SemanticPatch, before: str, kernel: Version, complaint: str, blind: set[str]
+) -> str:
     """Return what is needed to mend a hook: what its rule looks for, and what the file has."""
-    told = [f"hook {hook.name} does not fit {hook.file} of Linux {kernel}: {complaint}"]
+    told = [f"{unfit(hook, kernel)}: {complaint}"]
     told += anchors.report(hook.rule.read_text(), hook.functions, hook.file, before)
     told += [f"spatch cannot parse {name}()" for name in sorted(blind & set(hook.functions))]
-    return "\n    ".join([*told, f"rule: hooks/{hook.rule.name}; spatch {spatch_version()}"])
+    return "\n    ".join([*told, f"rule: {hook.shown}; spatch {spatch_version()}"])
 
 
-def misfit(hook: Hook, before: str, after: str) -> str:
+def unfit(hook: SemanticPatch, kernel: Version) -> str:
+    return f"{hook.kind} {hook.name} does not fit {hook.file} of Linux {kernel}"
+
+
+def misfit(hook: SemanticPatch, before: str, after: str) -> str:
     """Return how a hook's effect differs from its entry in the series, or an empty string."""
     got = changes.compare(before, after)
     where = ", ".join(hook.functions)
@@ -191,7 +227,7 @@ def misfit(hook: Hook, before: str, after: str) -> str:
     return ""
 
 
-def is_mended(hook: Hook, before: str) -> bool:
+def is_mended(hook: SemanticPatch, before: str) -> bool:
     """Whether stock has mended the bug itself: the functions are there, and none says so."""
     if not hook.mends:
         return False
@@ -199,7 +235,7 @@ def is_mended(hook: Hook, before: str) -> bool:
     return all(bodies) and not any(hook.mends in line for body in bodies for line in body)
 
 
-def checksum(before: str, hook: Hook) -> str:
+def checksum(before: str, hook: SemanticPatch) -> str:
     """Return a checksum of everything that the hooked text depends on."""
     digest = hashlib.sha256(f"{spatch_version()}\n{before}".encode())
     digest.update(repr(hook).encode() + hook.rule.read_bytes())
@@ -208,15 +244,15 @@ def checksum(before: str, hook: Hook) -> str:
     return digest.hexdigest()[:20]
 
 
-def by_file(hooks: list[Hook]) -> dict[str, list[Hook]]:
-    """Group hooks by the file they change."""
-    grouped: dict[str, list[Hook]] = {}
+def by_file(hooks: list[Rule]) -> dict[str, list[Rule]]:
+    """Group semantic patches by the file they change."""
+    grouped: dict[str, list[Rule]] = {}
     for hook in hooks:
         grouped.setdefault(hook.file, []).append(hook)
     return grouped
 
 
-def applied(hook: Hook, before: str, kernel: Version, cache: Path) -> str:
+def applied(hook: SemanticPatch, before: str, kernel: Version, cache: Path) -> str:
     """Return the text with the hook applied; the result for unchanged input is cached."""
     kept = cache / checksum(before, hook)
     if not kept.is_file():
@@ -225,36 +261,36 @@ def applied(hook: Hook, before: str, kernel: Version, cache: Path) -> str:
     return kept.read_text()
 
 
-def stock_text(tree: Path, hook: Hook, kernel: Version) -> str:
+def stock_text(tree: Path, hook: SemanticPatch, kernel: Version) -> str:
     """Return the text of the file that a hook changes."""
     if not (tree / hook.file).is_file():
-        message = f"hook {hook.name} does not fit {hook.file} of Linux {kernel}: no such file"
-        raise HookMissed(message, [hook.name])
+        raise HookMissed(f"{unfit(hook, kernel)}: no such file", [hook.name])
     return (tree / hook.file).read_text()
 
 
-def steps(tree: Path, hooks: list[Hook], kernel: Version, cache: Path) -> list[HookStep]:
+def steps(tree: Path, hooks: list[Rule], kernel: Version, cache: Path) -> list[PatchStep[Rule]]:
     """Apply the hooks of each file one after another, and files side by side.
 
     The steps are in the order of the hooks. Raises HookMissed for all hooks that do not fit.
     """
     for hook in hooks:
         if not hook.rule.is_file():
-            raise CheckFailed(f"hooks/series names {hook.name}, but {hook.rule.name} is missing")
+            series = f"{hook.rule.parent.name}/series"
+            raise CheckFailed(f"{series} names {hook.name}, but {hook.rule.name} is missing")
 
-    def in_file(chosen: list[Hook]) -> list[HookStep | HookMissed]:
+    def in_file(chosen: list[Rule]) -> list[PatchStep[Rule] | HookMissed]:
         return list(steps_of_file(tree, chosen, kernel, cache))
 
     done = list(chain.from_iterable(parallel.each(in_file, by_file(hooks).values())))
     if missed := [step for step in done if isinstance(step, HookMissed)]:
         raise missed_all([*missed, HookMissed(ADVICE)])
-    found = [step for step in done if isinstance(step, HookStep)]
+    found = [step for step in done if isinstance(step, PatchStep)]
     return sorted(found, key=lambda step: hooks.index(step.hook))
 
 
 def steps_of_file(
-    tree: Path, hooks: list[Hook], kernel: Version, cache: Path
-) -> Iterator[HookStep | HookMissed]:
+    tree: Path, hooks: list[Rule], kernel: Version, cache: Path
+) -> Iterator[PatchStep[Rule] | HookMissed]:
     """Apply the hooks of one file; those after one that does not fit are tried all the same.
 
     A hook for a bug that stock has mended makes no step.
@@ -267,6 +303,6 @@ def steps_of_file(
                 ui.note(f"Linux {kernel} has mended what {hook.name} mends: it is left out")
                 continue
             after = applied(hook, before, kernel, cache)
-            yield HookStep(hook, before, after)
+            yield PatchStep(hook, before, after)
         except HookMissed as error:
             yield error
