@@ -18,6 +18,7 @@ BUILD = Path(os.environ.get("SWATHE_BUILD", ROOT / "build"))
 
 OVERLAY = ROOT / "kernel"
 HOOKS = ROOT / "hooks"
+MAINLINE = ROOT / "mainline"
 MUTANTS = ROOT / "mutants"
 CONFIGS = ROOT / "configs"
 WORKLOADS = ROOT / "workloads"

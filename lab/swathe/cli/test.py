@@ -67,6 +67,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="hooks: first fetch the source of every point release that Debian has",
     )  # fmt: skip
     parser.add_argument(
+        "--compile", action="store_true",
+        help="mainline: also compile what the patches change: ten minutes",
+    )  # fmt: skip
+    parser.add_argument(
         "--record",
         action="store_true",
         help="write the tables of releases, kselftests, configurations and KCSAN races, and the "
@@ -153,8 +157,9 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     releases = every_release.ReleasesRequest(args.releases, args.record, args.kernel, args.source)
     install = installed.InstallRequest(args.packages.absolute(), keep=args.record)
     return TestRequest(
-        frozenset(names), guest, cuts, own, configs, releases, install, seed, rotates=CI in asked
-    )
+        frozenset(names), guest, cuts, own, configs, releases, install, seed, compiles=args.compile,
+        rotates=CI in asked,
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:

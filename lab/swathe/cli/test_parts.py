@@ -16,6 +16,7 @@ from swathe.base.verdicts import Test
 from swathe.check import (
     checkpatch,
     configurations,
+    corrections,
     debian13,
     every_release,
     exported,
@@ -59,6 +60,7 @@ IN_TURN = (debian13.PART, field_trials.PART, powercuts.PART)
 class TestRequest:
     """What to test: the names of parts, and the requests of the parts that take options.
 
+    compiles: the patches for mainline are compiled, too
     rotates: some parts do only what is this commit's turn; commit: its number
     """
 
@@ -70,6 +72,7 @@ class TestRequest:
     releases: every_release.ReleasesRequest
     install: installed.InstallRequest
     seed: int
+    compiles: bool = False
     rotates: bool = False
     commit: int = field(default_factory=rotation.number)
 
@@ -213,6 +216,10 @@ TABLE = (
         "all system-call tests, in the same guests as kunit", lambda asked: [asked.guest.kernel]),
     PartEntry(exported.PART, When.CI, lambda asked: exported.run(asked.guest.kernel),
         "patches of ./swathe export, by git am and patch -p1, against ./swathe apply"),
+    PartEntry(corrections.PART, When.CI,
+        lambda asked: corrections.run(asked.guest.kernel, asked.compiles),
+        "patches of ./swathe export --mainline: by git am, alone and in order, their words and "
+        "style; with --compile their objects, for each architecture"),
     PartEntry(spin.PART, When.CI,
         lambda asked: spin.run_unless_recorded() if asked.rotates else spin.run(),
         "model checking with SPIN: how page tables are freed and dropped"),

@@ -46,6 +46,11 @@ class PatchOrigin:
     kernel: str
     base: str
 
+    @property
+    def signature(self) -> str:
+        """The last line of each mail."""
+        return f"swathe {self.release.version}"
+
     def message(self, patch: Patch) -> str:
         made = f"From Swathe {self.swathe}, for Linux {self.kernel}."
         signed = f"Signed-off-by: {self.release.authors[0]}"
@@ -110,7 +115,7 @@ def mails(stock: Path, patches: Sequence[Patch], origin: PatchOrigin) -> dict[st
             commit(where, origin.message(patch), origin.environment(number))
         git(where, [
             "format-patch", "-q", "--full-index", "--zero-commit", "--numbered-files",
-            f"--signature=swathe {origin.release.version}", "-o", "../mails", f"-{len(patches)}",
+            f"--signature={origin.signature}", "-o", "../mails", f"-{len(patches)}",
         ])  # fmt: skip
         made = where.parent / "mails"
         found = [(made / str(number)).read_bytes() for number in range(1, len(patches) + 1)]
