@@ -7,7 +7,7 @@ expression E;
 change_present_ptes(...) {
 <...
   const bool uffd_prot_resolve = E;
-+	const bool soft_dirty = pte_soft_dirty(ptep_get(ptep));
++	const bool soft_dirty = nr_ptes == 1 || pte_soft_dirty(ptep_get(ptep));
 ...>
 }
 
