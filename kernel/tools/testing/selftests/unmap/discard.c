@@ -559,7 +559,7 @@ TEST_LONG(anon, stale)
 	EXPECT_TRUE(discard_while_reading(self->mem));
 }
 
-/* Where they straddle a GiB, one part has at least half of them: more than 10,000 pages of 4 KiB. */
+/* Where they straddle a GiB, one part has half of them: more than 10,000 pages of 4 KiB. */
 #define MANY		(48 * PMD)
 /* Kernels for tests flush after 3 tables, or 12; the others after 20, or 128. */
 #define OFTEN		4
