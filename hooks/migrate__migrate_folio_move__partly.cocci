@@ -7,15 +7,16 @@
 /// Missing:  a folio of which a part was unmapped while it moved, or just after, is queued as
 ///           mapped in full: stock warns, and splits it only if it is full of zeroes.
 //
-// Linux 7.3 does so itself.
+// Linux 7.3 does so itself.  Another hook changes what is called.
 
 @@
-expression rc, src, dst, mode, partly;
+expression rc, dst, partly;
+identifier move = {move_to_new_folio, unmap_migration_move};
 identifier was_queued, out;
 @@
 migrate_folio_move(...) {
 ...
-  rc = move_to_new_folio(dst, src, mode);
+  rc = move(...);
   if (rc)
   	goto out;
 + if (was_queued)

@@ -3,7 +3,7 @@
 expression entry;
 statement S;
 @@
-split_map_page(...)
+unmap_split_map_page(...)
 {
   <...
 - if (!softleaf_is_migration_read(entry))

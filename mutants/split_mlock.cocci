@@ -2,7 +2,7 @@
 @@
 expression folio, vma;
 @@
-split_map_page(...)
+unmap_split_map_page(...)
 {
   <...
 - mlock_vma_folio(folio, vma);

@@ -101,6 +101,8 @@ static inline bool unmap_split_back(struct folio *folio, unsigned long nr, compa
 }
 #endif
 
+#include <linux/unmap_migration.h>
+
 #ifdef CONFIG_UNMAP_AHEAD
 void unmap_reclaim_folio(struct folio *folio, enum ttu_flags flags, struct list_head *rest,
 			 bool ignore_references, gfp_t gfp);

@@ -40,10 +40,12 @@ static inline int folio_sub_return_large_mapcount(struct folio *folio, int nr,
 #ifdef anon_rmap_tree_foreach
 #define compat_anon_vma_foreach	anon_rmap_tree_foreach
 #define compat_anon_address	vma_anon_address
+#define compat_anon_index	linear_anon_page_index
 #else
 #define compat_anon_vma_foreach(avc, anon_vma, first, last)	\
 	anon_vma_interval_tree_foreach(avc, &(anon_vma)->rb_root, first, last)
 #define compat_anon_address	vma_address
+#define compat_anon_index	linear_page_index
 #endif
 
 /* Set by the rmap walk when it goes on to another page table. */

@@ -150,10 +150,13 @@
  *     mapped because it moves: what is missing is looked for once its entries are back.  (One
  *     that a PMD maps, and entries of another process, may.)  After a split, up to 64 pages come
  *     back in one walk; which of them are full of zeroes is known before, because nobody can write
- *     to them.  See relocate.c: relocate() asserts the lock, relocate_assert_left() what the
- *     entries refer to and law 6, relocate_back.c: back_assert() and relocate_split.c:
- *     split_assert() the same on the way back.  Tested by relocate and split, and by scenes
- *     (moved_...).
+ *     to them.  Up to 32 single pages that are neighbours go in one walk, and come back in one:
+ *     those are ahead of the loop that migrates.  Each of them is locked, and keeps its anon_vma
+ *     and the reference of its entry until the loop comes to it, or ends.  See relocate.c:
+ *     relocate() asserts the lock, relocate_assert_left() what the entries refer to and law 6,
+ *     relocate_back.c: back_assert() and relocate_split.c: split_assert() the same on the way
+ *     back, relocate_batch.c: batch_may_go() and __unmap_migration_take() what is ahead.  Tested
+ *     by relocate, split and together, and by scenes (moved_...).
  *
  * 17. Waiting.  A page table that seems empty may wait, in a list through its own descriptor.
  *     It leaves the list before the descriptor's words are used for anything else: who takes it out

@@ -49,6 +49,10 @@ static const char * const stat_names[NR_UNMAP_STATS] = {
 	[UNMAP_STAT_BACK_RUNS]		= "back_runs",
 	[UNMAP_STAT_BACK_ENTRIES]	= "back_entries",
 	[UNMAP_STAT_SPLIT_WALKS]	= "split_walks",
+	[UNMAP_STAT_BATCHES]		= "relocate_batches",
+	[UNMAP_STAT_BATCH_PAGES]	= "relocate_batch_pages",
+	[UNMAP_STAT_BATCHES_BACK]	= "back_batches",
+	[UNMAP_STAT_BATCH_PAGES_BACK]	= "back_batch_pages",
 };
 
 static void stat_add_cpu(struct unmap_stats *sum, int cpu)

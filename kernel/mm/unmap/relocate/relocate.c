@@ -102,8 +102,15 @@ static void relocate_assert_left(const struct relocate *r)
 			      page_to_pfn(last), folio);
 }
 
-/* Put migration entries in place of a cleared run, unless there is a reason. */
-static enum unmap_reason relocate_leave(struct relocate *r)
+/**
+ * unmap_relocate_leave - put migration entries in place of a cleared run
+ * @r: its run, and whether its pages are exclusive
+ *
+ * Page-table lock held on entry and return.
+ *
+ * Return: UNMAP_GOES, or why the run must be put back.
+ */
+enum unmap_reason unmap_relocate_leave(struct relocate *r)
 {
 	struct unmap_op *op = &r->op;
 	struct vm_area_struct *vma = op->vma;
@@ -157,7 +164,7 @@ static enum unmap_reason relocate_cleared(struct relocate *r)
 		relocate_forget(r, UNMAP_KIND_UNUSED);
 		return UNMAP_GOES;
 	}
-	return relocate_leave(r);
+	return unmap_relocate_leave(r);
 }
 
 /*

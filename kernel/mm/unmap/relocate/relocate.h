@@ -87,6 +87,9 @@ static __always_inline bool relocate_four_alike(const pte_t *ptep, pte_t want)
 	       !pte_val(unmap_arch_differ(ptep, want, UNMAP_ARCH_SWAP_STEP));
 }
 
+/* relocate.c: for relocate_batch.c. */
+enum unmap_reason unmap_relocate_leave(struct relocate *r);
+
 /* relocate_find.c; the second one for tests. */
 void unmap_relocate_find(struct relocate *r);
 void unmap_relocate_cut_young(struct pte_run *run);
@@ -97,7 +100,8 @@ void unmap_back_run(struct unmap_back *b);
 pte_t unmap_back_pte(const struct unmap_back *b);
 void unmap_back_find(struct unmap_back *b);
 
-/* relocate_split.c: for tests. */
+/* relocate_split.c: the first for relocate_batch_back.c, the others for tests. */
+bool unmap_split_map_page(const struct unmap_back *b, unsigned int i, pte_t pte);
 unsigned int unmap_split_limit(const struct unmap_back *b, unsigned long nr);
 unsigned int unmap_split_alike(pte_t *ptep, unsigned int limit);
 

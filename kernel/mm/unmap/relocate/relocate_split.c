@@ -132,12 +132,18 @@ static void split_map_zero(const struct unmap_back *b, unsigned int i)
 	dec_mm_counter(vma->vm_mm, MM_ANONPAGES);
 }
 
-/*
- * Map one page, which is a folio of its own, as folio_add_anon_rmap_pte() and its callers do.
- * Returns whether nothing had mapped it.  Reference and rmap first: who finds the entry may take a
- * reference at once.
+/**
+ * unmap_split_map_page - map one page, which is a folio of its own
+ * @b: a run of migration entries
+ * @i: which of its pages
+ * @pte: what its entry is to be
+ *
+ * As folio_add_anon_rmap_pte() and its callers do.  Reference and rmap first: who finds the entry
+ * may take a reference at once.  Page-table lock held on entry and return.
+ *
+ * Return: whether nothing had mapped it: the statistics are left to the caller.
  */
-static bool split_map_page(const struct unmap_back *b, unsigned int i, pte_t pte)
+bool unmap_split_map_page(const struct unmap_back *b, unsigned int i, pte_t pte)
 {
 	unsigned long addr = b->addr + i * PAGE_SIZE;
 	struct page *page = b->page + i;
@@ -181,7 +187,7 @@ static void split_map_run(const struct split *s)
 	for (i = 0; i < b->nr; i++) {
 		if (split_takes_zero(s, i))
 			split_map_zero(b, i);
-		else if (split_map_page(b, i, pte))
+		else if (unmap_split_map_page(b, i, pte))
 			rmap_owe(&debt, page_folio(b->page + i), NR_ANON_MAPPED, -1);
 		pte = pte_next_pfn(pte);
 	}
