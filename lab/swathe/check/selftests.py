@@ -23,7 +23,7 @@ OURS = "unmap"
 TIME_LIMIT = 3600
 SKIPPED = 4
 # These look for races that nobody arranges: their processors run in parallel.
-PARALLEL = frozenset({"memx", "races"})
+PARALLEL = frozenset({"memx", "races", "together"})
 KUNIT_WORD = "kunit"
 # The variant without KASAN, so that it can boot with five-level page tables.
 FIVE_LEVELS = "five-levels"

@@ -199,19 +199,25 @@ static int zap(struct driver *d, const struct unmap_driver_range *range)
 	return err;
 }
 
+static bool moves(unsigned int cmd)
+{
+	return cmd == UNMAP_DRIVER_MOVE || cmd == UNMAP_DRIVER_MOVE_DOWN ||
+	       cmd == UNMAP_DRIVER_MOVE_APART;
+}
+
 static int call_range(struct driver *d, unsigned int cmd, const void __user *arg)
 {
 	struct unmap_driver_range range;
 
 	if (copy_from_user(&range, arg, sizeof(range)))
 		return -EFAULT;
-	if (!range.pages || range.pages > (cmd == UNMAP_DRIVER_MOVE ? MOVES_MAX : PAGES_MAX) ||
+	if (!range.pages || range.pages > (moves(cmd) ? MOVES_MAX : PAGES_MAX) ||
 	    !PAGE_ALIGNED(range.addr))
 		return -EINVAL;
 	if (cmd == UNMAP_DRIVER_ZAP)
 		return zap(d, &range);
-	if (cmd == UNMAP_DRIVER_MOVE)
-		return unmap_driver_move(range.addr, range.addr + bytes(&range));
+	if (moves(cmd))
+		return unmap_driver_move(range.addr, range.addr + bytes(&range), cmd);
 	return with_mmap_lock(d, cmd, &range);
 }
 
@@ -258,6 +264,8 @@ static long driver_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case UNMAP_DRIVER_COLLECT:
 	case UNMAP_DRIVER_ZAP:
 	case UNMAP_DRIVER_MOVE:
+	case UNMAP_DRIVER_MOVE_DOWN:
+	case UNMAP_DRIVER_MOVE_APART:
 		return call_range(d, cmd, p);
 	case UNMAP_DRIVER_WATCH:
 		return watch(d, p);

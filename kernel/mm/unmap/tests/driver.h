@@ -84,5 +84,8 @@ struct unmap_driver_watched {
  * moved.
  */
 #define UNMAP_DRIVER_MOVE		_IOW('U', 11, struct unmap_driver_range)
+/* The same, the last one first; and so that no two that are neighbours follow one another. */
+#define UNMAP_DRIVER_MOVE_DOWN		_IOW('U', 12, struct unmap_driver_range)
+#define UNMAP_DRIVER_MOVE_APART		_IOW('U', 13, struct unmap_driver_range)
 
 #endif /* __MM_UNMAP_DRIVER_H */

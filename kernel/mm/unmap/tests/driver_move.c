@@ -10,6 +10,7 @@
 #include <linux/swap.h>
 
 #include "../../internal.h"
+#include "driver.h"
 #include "driver_move.h"
 
 /*
@@ -42,16 +43,34 @@ static void move_isolate_range(unsigned long start, unsigned long end, struct li
 	mmap_read_unlock(current->mm);
 }
 
+/* Bring the list in the order that @cmd asks for. */
+static void move_order(struct list_head *list, unsigned int cmd)
+{
+	struct folio *folio, *next;
+	LIST_HEAD(other);
+	bool odd = false;
+
+	list_for_each_entry_safe(folio, next, list, lru) {
+		if (cmd == UNMAP_DRIVER_MOVE_DOWN)
+			list_move(&folio->lru, &other);
+		else if (cmd == UNMAP_DRIVER_MOVE_APART && odd)
+			list_move_tail(&folio->lru, &other);
+		odd = !odd;
+	}
+	list_splice_tail(&other, list);
+}
+
 /**
  * unmap_driver_move - move the folios of a range
  * @start: start of the range
  * @end: its end; a folio of which a part is in the range moves as a whole
+ * @cmd: UNMAP_DRIVER_MOVE..., which tells the order
  *
  * No locks held.
  *
  * Return: how many pages have moved.
  */
-int unmap_driver_move(unsigned long start, unsigned long end)
+int unmap_driver_move(unsigned long start, unsigned long end, unsigned int cmd)
 {
 	struct migration_target_control control = {
 		.nid = NUMA_NO_NODE, .gfp_mask = GFP_HIGHUSER_MOVABLE, .reason = MR_SYSCALL,
@@ -61,6 +80,7 @@ int unmap_driver_move(unsigned long start, unsigned long end)
 
 	lru_add_drain_all();
 	move_isolate_range(start, end, &list);
+	move_order(&list, cmd);
 	if (!list_empty(&list) &&
 	    migrate_pages(&list, alloc_migration_target, NULL, (unsigned long)&control,
 			  MIGRATE_SYNC, MR_SYSCALL, &moved))

@@ -6,9 +6,9 @@
 #include <linux/errno.h>
 
 #ifdef CONFIG_UNMAP_MOVE
-int unmap_driver_move(unsigned long start, unsigned long end);
+int unmap_driver_move(unsigned long start, unsigned long end, unsigned int cmd);
 #else
-static inline int unmap_driver_move(unsigned long start, unsigned long end)
+static inline int unmap_driver_move(unsigned long start, unsigned long end, unsigned int cmd)
 {
 	return -EOPNOTSUPP;
 }

@@ -165,7 +165,7 @@ static bool move_all(int device, const char *mem, unsigned char seed)
 	return true;
 }
 
-/* Single pages are left to stock. */
+/* Single pages have no runs: together.c. */
 static bool in_runs(size_t folio, bool on)
 {
 	return on && folio > PAGE && switch_has(UNMAP_RELOCATE);
