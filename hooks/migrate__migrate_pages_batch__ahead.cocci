@@ -39,6 +39,16 @@ migrate_pages_batch(...)
 }
 
 @@
+@@
+migrate_pages_batch(...)
+{
+<...
++ unmap_migration_release(&migration);
+  try_to_unmap_flush();
+...>
+}
+
+@@
 parameter list PS;
 @@
   migrate_folio_unmap(PS

@@ -52,6 +52,7 @@ static int migrate_pages_batch(struct list_head *from, int mode, struct list_hea
 			goto out;
 	}
 out:
+	try_to_unmap_flush();
 	return rc;
 }
 

@@ -19,6 +19,7 @@
  * @next: the first of the folios that are ahead: on @from unmapped, on @unmapped copied and mapped
  * @nr: how many are ahead, one behind the other on the list
  * @back: a folio whose entries lead to its copy already: the loop is busy with it
+ * @left: not those in locked memory
  *
  * On the stack of migrate_pages_batch(): those nest, where memory is reclaimed for a copy.
  */
@@ -28,6 +29,7 @@ struct unmap_migration {
 	struct folio *next;
 	unsigned int nr;
 	struct folio *back;
+	bool left;
 };
 
 /* Defined in mm/migrate.c, where it is static in the stock kernel. */
@@ -118,11 +120,11 @@ static inline int unmap_migration_move(struct unmap_migration *m, struct folio *
 	return move_to_new_folio(dst, src, mode);
 }
 
-/* remove_migration_ptes(), unless the entries are back. */
+/* remove_migration_ptes(), unless all entries are back. */
 static inline void unmap_migration_back(struct unmap_migration *m, struct folio *src,
 					struct folio *dst)
 {
-	if (m->back != src)
+	if (m->back != src || unlikely(m->left))
 		remove_migration_ptes(src, dst, 0);
 }
 

@@ -289,6 +289,8 @@ static void batch_unmap(struct batch *batch)
 	for (i = max(gone, 1U); i < batch->nr; i++)
 		folio_unlock(batch->folio[i]);
 	batch->nr = gone;
+	if (!gone)
+		return;
 	unmap_count(UNMAP_STAT_BATCHES, 1);
 	unmap_count(UNMAP_STAT_BATCH_PAGES, gone);
 }
@@ -305,7 +307,8 @@ static bool batch_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	if (!page_vma_mapped_walk(&pvmw))
 		return true;
 	unmap_op_begin(&batch->r.op, folio, vma, batch->flags);
-	if (pvmw.pte) {
+	/* Again, with the page-table lock: mlock() says so before it takes that, and marks pages. */
+	if (pvmw.pte && batch_takes_vma(vma)) {
 		unmap_run_start(&batch->r.op, &pvmw);
 		if (pte_present(batch->r.op.run.pte))
 			batch_unmap(batch);
@@ -367,8 +370,10 @@ bool __unmap_migration_unmap(struct unmap_migration *m, struct folio *folio, enu
  */
 struct anon_vma *__unmap_migration_take(struct unmap_migration *m, struct folio *folio)
 {
-	if (WARN_ON_ONCE(folio != m->next))
+	if (WARN_ON_ONCE(folio != m->next)) {
+		__unmap_migration_release(m);
 		return NULL;
+	}
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio) || folio_mapped(folio), folio);
 	VM_WARN_ON_ONCE_FOLIO(folio_ref_count(folio) < 2, folio);
 	m->nr--;

@@ -4,6 +4,8 @@
  * copies a page, the next ones on its list are copied, too, if they have the next indices of the
  * same anon_vma, or those before; then one walk maps all of them, in whatever VMAs there are
  * entries: fork() may have copied a neighbour's entry into one that has none of the first page.
+ * In locked memory a page must be on a list of the LRU before it is mapped: the entries there are
+ * left to the loop.
  *
  * Those stay on the list, ahead: both folios locked, and the new one not yet on a list of the LRU,
  * as if it waited in a CPU's batch to be added.  When the loop comes to one, it does the rest.
@@ -33,13 +35,14 @@
  * @pgoff: the lowest index in the anon_vma
  * @down: the indices of those that follow are before the first one's, not behind it
  * @nr: how many
+ * @left: there may be entries in locked memory, which stay
  * @src: the folios that migration entries refer to
  * @dst: their copies
  */
 struct batch_back {
 	struct unmap_back back;
 	pgoff_t pgoff;
-	bool down;
+	bool down, left;
 	unsigned int nr;
 	struct folio *src[RELOCATE_BATCH_MAX];
 	struct folio *dst[RELOCATE_BATCH_MAX];
@@ -53,7 +56,7 @@ static bool batch_is_plain(struct folio *src, struct folio *dst)
 {
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(src) || !folio_test_locked(dst), src);
 	return folio_test_anon(src) && !folio_test_ksm(src) && !folio_test_large(src) &&
-	       !folio_test_large(dst) && !folio_test_swapcache(src) && !folio_test_mlocked(src) &&
+	       !folio_test_large(dst) && !folio_test_swapcache(src) &&
 	       !folio_is_zone_device(dst);
 }
 
@@ -71,16 +74,17 @@ static bool batch_goes_along(const struct batch_back *batch, struct folio *src, 
 static void batch_copy(struct batch_back *batch, const struct unmap_migration *m,
 		       struct list_head *dst_next, enum migrate_mode mode)
 {
+	unsigned int limit = min(READ_ONCE(unmap_max_run), RELOCATE_BATCH_MAX);
 	struct folio *src = batch->src[0], *dst;
 
-	for (; batch->nr < RELOCATE_BATCH_MAX; batch->nr++, dst_next = dst_next->next) {
-		if (list_is_last(&src->lru, m->unmapped))
+	for (; batch->nr < limit; batch->nr++, dst_next = dst_next->next) {
+		/* A fault may wait for those that are copied. */
+		if (need_resched() || list_is_last(&src->lru, m->unmapped))
 			break;
 		src = list_next_entry(src, lru);
 		dst = list_entry(dst_next, struct folio, lru);
 		if (!batch_goes_along(batch, src, dst))
 			break;
-		cond_resched();
 		if (move_to_new_folio(dst, src, mode))
 			break;
 		batch->src[batch->nr] = src;
@@ -162,6 +166,10 @@ static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *v
 	spinlock_t *ptl;	/* of the table */
 	pte_t *ptep;
 
+	if (vma->vm_flags & VM_LOCKED) {
+		batch->left = true;
+		return;
+	}
 	batch->back.vma = vma;
 	for (; addr < end; addr = next) {
 		next = min(end, unmap_run_table_end(addr, vma));
@@ -172,8 +180,6 @@ static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *v
 		batch_back_in_table(batch, ptep, addr, next);
 		pte_unmap_unlock(ptep, ptl);
 	}
-	if (vma->vm_flags & VM_LOCKED)
-		mlock_drain_local();
 }
 
 /* One walk, of all VMAs that may map one of the pages. */
@@ -203,7 +209,8 @@ static void batch_back_walk(struct batch_back *batch, struct anon_vma *anon_vma)
  * @anon_vma: of @src; the caller holds a reference
  * @mode: of the migration
  *
- * Return: as move_to_new_folio().  If other folios go along, all of their entries are back.
+ * Return: as move_to_new_folio().  If other folios go along, all of their entries are back but those
+ * in locked memory.
  */
 int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct folio *src,
 			   struct list_head *dst_next, struct anon_vma *anon_vma,
@@ -220,12 +227,14 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 	batch.src[0] = src;
 	batch.dst[0] = dst;
 	batch.nr = 1;
+	batch.left = false;
 	batch_copy(&batch, m, dst_next, mode);
 	if (batch.nr == 1)
 		return 0;
 	batch.pgoff = min(src->index, batch.src[batch.nr - 1]->index);
 	batch_back_walk(&batch, anon_vma);
 	m->back = src;
+	m->left = batch.left;
 	m->next = batch.src[1];
 	m->nr = batch.nr - 1;
 	return 0;
