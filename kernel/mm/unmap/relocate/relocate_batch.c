@@ -307,7 +307,7 @@ static bool batch_from_vma(struct folio *folio, struct vm_area_struct *vma,
 	if (!page_vma_mapped_walk(&pvmw))
 		return true;
 	unmap_op_begin(&batch->r.op, folio, vma, batch->flags);
-	/* Again, with the page-table lock: mlock() says so before it takes that, and marks pages. */
+	/* Again, with the page-table lock: mlock() says so before it takes that to mark pages. */
 	if (pvmw.pte && batch_takes_vma(vma)) {
 		unmap_run_start(&batch->r.op, &pvmw);
 		if (pte_present(batch->r.op.run.pte))

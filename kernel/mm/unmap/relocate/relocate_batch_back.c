@@ -209,8 +209,8 @@ static void batch_back_walk(struct batch_back *batch, struct anon_vma *anon_vma)
  * @anon_vma: of @src; the caller holds a reference
  * @mode: of the migration
  *
- * Return: as move_to_new_folio().  If other folios go along, all of their entries are back but those
- * in locked memory.
+ * Return: as move_to_new_folio().  If other folios go along, all of their entries are back but
+ * those in locked memory.
  */
 int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct folio *src,
 			   struct list_head *dst_next, struct anon_vma *anon_vma,
