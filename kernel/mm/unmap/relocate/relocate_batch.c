@@ -11,9 +11,7 @@
  * over as it is.  If the loop ends before, they are mapped again.
  *
  * Nobody is waited for.  What is not plain is left to stock: entries of several processes, locked
- * memory, MMU notifiers, userfaultfd, and more.
- *
- * Law 16.
+ * memory, MMU notifiers, userfaultfd, and more.  Law 16.
  */
 #include <linux/ksm.h>
 #include <linux/mm.h>
@@ -289,9 +287,7 @@ static void batch_unmap(struct batch *batch)
 	for (i = max(gone, 1U); i < batch->nr; i++)
 		folio_unlock(batch->folio[i]);
 	batch->nr = gone;
-	if (!gone)
-		return;
-	unmap_count(UNMAP_STAT_BATCHES, 1);
+	unmap_count(UNMAP_STAT_BATCHES, !!gone);
 	unmap_count(UNMAP_STAT_BATCH_PAGES, gone);
 }
 
