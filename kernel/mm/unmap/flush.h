@@ -73,6 +73,23 @@ static inline void run_note_flush(struct unmap_op *op)
 	unmap_count(UNMAP_STAT_FLUSHES_DEFERRED, 1);
 }
 
+/*
+ * One flush for the cleared entries of neighbouring pages, which are the run: now, or noted.  It is
+ * noted even if no other CPU uses the mm, where that costs one full flush when the caller's caller
+ * makes the noted flushes.
+ */
+static inline void run_flush_together(struct unmap_op *op)
+{
+	struct pte_run *all = &op->run;
+
+	if (run_defers_flush(op) || (UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL)) {
+		run_note_flush(op);
+		return;
+	}
+	flush_tlb_range(op->vma, all->addr, unmap_run_end(all));
+	unmap_count(UNMAP_STAT_FLUSHES, 1);
+}
+
 static inline void run_flush_one(const struct unmap_op *op)
 {
 	if (!pte_accessible(op->vma->vm_mm, op->run.pte))

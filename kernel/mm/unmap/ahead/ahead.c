@@ -102,22 +102,6 @@ static void ahead_aim(struct unmap_op *op, const struct unmap_taken *taken, unsi
 	op->run.deferred = all->deferred;
 }
 
-/*
- * One flush for all.  It is noted even if no other CPU uses the mm, where that costs one full
- * flush when the stretch ends.
- */
-static void ahead_flush(struct unmap_op *op)
-{
-	struct pte_run *all = &op->run;
-
-	if (run_defers_flush(op) || (UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL)) {
-		run_note_flush(op);
-		return;
-	}
-	flush_tlb_range(op->vma, all->addr, unmap_run_end(all));
-	unmap_count(UNMAP_STAT_FLUSHES, 1);
-}
-
 /* Clear the entries of all successors, and flush them: @op's @run becomes all of them. */
 static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 {
@@ -140,7 +124,7 @@ static void ahead_clear(struct unmap_op *op, struct unmap_ahead *ahead)
 						  all->ptep + i);
 		all->pte = unmap_arch_gather(all->pte, taken[i].pte);
 	}
-	ahead_flush(op);
+	run_flush_together(op);
 	/* Faults do not lock a folio that was lazyfree: they map a new one at once. */
 	if (ahead->kind == UNMAP_KIND_LAZYFREE)
 		try_to_unmap_flush();

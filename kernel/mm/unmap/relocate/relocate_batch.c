@@ -159,19 +159,6 @@ static void batch_collect(struct batch *batch)
 	}
 }
 
-/* One flush for all, when the loop has unmapped all that it can: or now. */
-static void batch_flush(struct unmap_op *op)
-{
-	struct pte_run *all = &op->run;
-
-	if (run_defers_flush(op) || (UNMAP_ARCH_ONE_FLUSH && !UNMAP_ARCH_FLUSH_REACHES_ALL)) {
-		run_note_flush(op);
-		return;
-	}
-	flush_tlb_range(op->vma, all->addr, unmap_run_end(all));
-	unmap_count(UNMAP_STAT_FLUSHES, 1);
-}
-
 /* Where the entry of folio @i is among all. */
 static unsigned int batch_at(const struct batch *batch, unsigned int i)
 {
@@ -197,7 +184,7 @@ static void batch_clear(struct batch *batch)
 		batch->pte[i] = ptep_get_and_clear(mm, all->addr + at * PAGE_SIZE, all->ptep + at);
 		all->pte = i ? unmap_arch_gather(all->pte, batch->pte[i]) : batch->pte[i];
 	}
-	batch_flush(op);
+	run_flush_together(op);
 }
 
 /* Aim at one of the pages. */
