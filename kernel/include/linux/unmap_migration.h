@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * migrate_pages_batch() hands single pages that are neighbours in a page table over to mm/unmap/,
- * which unmaps them together, and maps them together again: see mm/unmap/relocate/relocate_batch.c
+ * migrate_pages_batch() hands single pages that one page table maps over to mm/unmap/, which unmaps
+ * them together, and maps them together again: see mm/unmap/relocate/relocate_batch.c
  * and relocate_batch_back.c.
  */
 #ifndef _LINUX_UNMAP_MIGRATION_H
@@ -52,15 +52,14 @@ static inline struct unmap_migration unmap_migration_of(struct list_head *from,
 }
 
 /*
- * Whether @next, which follows @folio on a list, may be mapped behind it, or before.  @folio is
+ * Whether @next, which follows @folio on a list, may be mapped by the same page table.  @folio is
  * locked, the other one is not: this is a hint, which costs little where the list is in another
  * order.
  */
 static inline bool unmap_migration_hinted(const struct folio *folio, const struct folio *next)
 {
-	pgoff_t ahead = READ_ONCE(next->index) - folio->index + 1;
-
-	return !(ahead & ~2UL) && READ_ONCE(next->mapping) == folio->mapping;
+	return READ_ONCE(next->index) - folio->index + PTRS_PER_PTE < 2 * PTRS_PER_PTE &&
+	       READ_ONCE(next->mapping) == folio->mapping;
 }
 
 /*

@@ -30,6 +30,7 @@ MEMBERS: Mapping[str, str] = {
         page_vma_mapped_walk try_to_unmap evict evict_find_pages evict_walk* unmap_page_range
         __zap_vma_range unmap_vmas unmap_single_vma zap_pmd_range unmap_zap_pmd_range
         discard_range discard_table discard_few list_from_vma list_walk
+        batch_from_vma batch_back_walk batch_back_in_vma batch_lock_table
     """,
     LOOK: """
         folio_referenced folio_referenced_one folio_check_references lru_gen_look_around

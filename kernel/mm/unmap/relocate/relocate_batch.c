@@ -2,9 +2,9 @@
 /*
  * Migration of single pages: most of what it takes to unmap one is to find it, by a walk of rmap
  * and of the page table.  Often the next folios on the list of migrate_pages_batch() are mapped by
- * the next entries of the same table, or by those before: move_pages() and mbind() go by address,
- * compaction backwards through page frames, which often were filled by address.  Those are unmapped
- * as well, under the same page-table lock.
+ * other entries of the same table: move_pages() and mbind() go by address, compaction backwards
+ * through page frames, which often were filled by address, and of which some are free again.  Those
+ * are unmapped as well, under the same page-table lock.
  *
  * They stay on the list, ahead: locked and unmapped, each with a reference to its anon_vma, and
  * with the reference of the entry that mapped it.  When the loop comes to one, it takes the folio
@@ -69,22 +69,29 @@ static void batch_learn(bool failed)
 }
 
 /**
- * struct batch - neighbours that are unmapped together
+ * struct batch - pages in one table that are unmapped together
  * @m: the migration
  * @flags: as for try_to_migrate()
  * @r: aimed at one of the pages, or, to flush, at all of them
- * @down: the entries of those that follow are before the first one's, not behind it
+ * @first: the entry of the first folio, as it was
+ * @start: of what the table maps of the VMA (law 2)
+ * @end: of that
+ * @low: where the lowest and the highest entry is, counted from the first one
  * @nr: how many pages
  * @folio: the first folio, and those that follow it on the list; locked
+ * @at: where their entries are, counted from the first one
  * @pte: their entries, as they were cleared
  */
 struct batch {
 	struct unmap_migration *m;
 	enum ttu_flags flags;
 	struct relocate r;
-	bool down;
+	struct pte_run first;
+	unsigned long start, end;
+	int low, high;
 	unsigned int nr;
 	struct folio *folio[RELOCATE_BATCH_MAX];
+	short at[RELOCATE_BATCH_MAX];
 	pte_t pte[RELOCATE_BATCH_MAX];
 };
 
@@ -127,80 +134,109 @@ static bool batch_take(const struct batch *batch, struct folio *folio, pte_t pte
 	return false;
 }
 
-/* Law 2: how many entries there are from the first one on in its table and VMA, up or down. */
-static unsigned int batch_limit(const struct pte_run *run, struct vm_area_struct *vma, bool down)
+/*
+ * Where the entry of a folio should be, counted from the first one; 0 if not in the same table and
+ * VMA.  The folio may be another one's, as it is not locked: its PFN tells.
+ */
+static int batch_find(const struct batch *batch, const struct folio *folio)
 {
-	unsigned long bytes = unmap_run_table_end(run->addr, vma) - run->addr;
+	pgoff_t ahead = READ_ONCE(folio->index) - batch->folio[0]->index;
+	unsigned long addr = batch->first.addr + ahead * PAGE_SIZE;
 
-	if (down)
-		bytes = run->addr - max(run->addr & PMD_MASK, vma->vm_start) + PAGE_SIZE;
-	return min3(bytes >> PAGE_SHIFT, (unsigned long)RELOCATE_BATCH_MAX,
-		    (unsigned long)READ_ONCE(unmap_max_run));
+	if (addr < batch->start || addr >= batch->end)
+		return 0;
+	return (int)(addr >> PAGE_SHIFT) - (int)(batch->first.addr >> PAGE_SHIFT);
 }
 
-/* Compare the entries from the first one on with the folios from the first one on. */
+/* Look for the entries of the folios that come next. */
 static void batch_collect(struct batch *batch)
 {
-	const struct pte_run *run = &batch->r.op.run;
-	unsigned int limit = batch_limit(run, batch->r.op.vma, batch->down);
+	unsigned int limit = min_t(unsigned int, READ_ONCE(unmap_max_run), RELOCATE_BATCH_MAX);
 	struct folio *folio = batch->folio[0];
-	pte_t *ptep = run->ptep;
+	int at;
 
-	if (!batch_may_go(batch, folio, run->pte))
+	if (!batch_may_go(batch, folio, batch->first.pte))
 		return;
+	batch->at[0] = 0;
 	for (batch->nr = 1; batch->nr < limit; batch->nr++) {
 		if (list_is_last(&folio->lru, batch->m->from))
 			break;
 		folio = list_next_entry(folio, lru);
-		ptep += batch->down ? -1 : 1;
-		if (!batch_take(batch, folio, ptep_get(ptep)))
+		at = batch_find(batch, folio);
+		if (!at || !batch_take(batch, folio, ptep_get(batch->first.ptep + at)))
 			break;
 		batch->folio[batch->nr] = folio;
+		batch->at[batch->nr] = at;
+		batch->low = min(batch->low, at);
+		batch->high = max(batch->high, at);
 	}
-}
-
-/* Where the entry of folio @i is among all. */
-static unsigned int batch_at(const struct batch *batch, unsigned int i)
-{
-	return batch->down ? batch->nr - 1 - i : i;
-}
-
-/* Law 1.  The run becomes all of them, from the lowest address on. */
-static void batch_clear(struct batch *batch)
-{
-	struct unmap_op *op = &batch->r.op;
-	struct mm_struct *mm = op->vma->vm_mm;
-	struct pte_run *all = &op->run;
-	unsigned int i, at;
-
-	all->nr = batch->nr;
-	all->ptep -= batch_at(batch, 0);
-	all->addr -= batch_at(batch, 0) * PAGE_SIZE;
-	VM_WARN_ON_ONCE((all->addr ^ (unmap_run_end(all) - 1)) & PMD_MASK);
-	VM_WARN_ON_ONCE(all->addr < op->vma->vm_start || unmap_run_end(all) > op->vma->vm_end);
-	flush_cache_range(op->vma, all->addr, unmap_run_end(all));
-	for (i = 0; i < batch->nr; i++) {
-		at = batch_at(batch, i);
-		batch->pte[i] = ptep_get_and_clear(mm, all->addr + at * PAGE_SIZE, all->ptep + at);
-		all->pte = i ? unmap_arch_gather(all->pte, batch->pte[i]) : batch->pte[i];
-	}
-	run_flush_together(op);
 }
 
 /* Aim at one of the pages. */
-static void batch_aim(struct batch *batch, unsigned int i, const struct pte_run *all)
+static void batch_aim(struct batch *batch, unsigned int i)
 {
 	struct unmap_op *op = &batch->r.op;
-	unsigned int at = batch_at(batch, i);
 
 	op->folio = batch->folio[i];
-	op->run.ptep = all->ptep + at;
-	op->run.addr = all->addr + at * PAGE_SIZE;
+	op->run.ptep = batch->first.ptep + batch->at[i];
+	op->run.addr = batch->first.addr + batch->at[i] * PAGE_SIZE;
 	op->run.nr = 1;
 	op->run.pte = batch->pte[i];
 	op->run.page = folio_page(op->folio, 0);
-	op->run.deferred = all->deferred;
+	op->run.deferred = batch->first.deferred;
 	batch->r.exclusive = compat_anon_exclusive(op->run.page);
+}
+
+/* Aim at all entries from the lowest to the highest, of others, too. */
+static void batch_aim_all(struct batch *batch)
+{
+	struct pte_run *all = &batch->r.op.run;
+
+	*all = batch->first;
+	all->ptep += batch->low;
+	all->addr += batch->low * PAGE_SIZE;
+	all->nr = batch->high - batch->low + 1;
+	VM_WARN_ON_ONCE((all->addr ^ (unmap_run_end(all) - 1)) & PMD_MASK);
+	VM_WARN_ON_ONCE(all->addr < batch->start || unmap_run_end(all) > batch->end);
+}
+
+/*
+ * One flush, also of others' entries between them where that costs nothing; elsewhere each page has
+ * its own then.
+ */
+static void batch_flush(struct batch *batch)
+{
+	struct pte_run *run = &batch->r.op.run;
+	unsigned int i;
+
+	if (UNMAP_ARCH_ONE_FLUSH || run->nr == batch->nr) {
+		run_flush_together(&batch->r.op);
+		batch->first.deferred = run->deferred;
+		return;
+	}
+	for (i = 0; i < batch->nr; i++) {
+		batch_aim(batch, i);
+		run_flush_together(&batch->r.op);
+		batch->first.deferred |= run->deferred;
+	}
+}
+
+/* Law 1. */
+static void batch_clear(struct batch *batch)
+{
+	struct pte_run *all = &batch->r.op.run;
+	struct vm_area_struct *vma = batch->r.op.vma;
+	unsigned int i;
+
+	batch_aim_all(batch);
+	flush_cache_range(vma, all->addr, unmap_run_end(all));
+	for (i = 0; i < batch->nr; i++) {
+		batch->pte[i] = ptep_get_and_clear(vma->vm_mm,
+						   batch->first.addr + batch->at[i] * PAGE_SIZE,
+						   batch->first.ptep + batch->at[i]);
+		all->pte = i ? unmap_arch_gather(all->pte, batch->pte[i]) : batch->pte[i];
+	}
+	batch_flush(batch);
 }
 
 /*
@@ -242,18 +278,17 @@ static bool batch_leave(struct batch *batch)
 /* From one that stays on all stay: what is ahead is one behind the other.  Returns how many go. */
 static unsigned int batch_retire(struct batch *batch)
 {
-	const struct pte_run all = batch->r.op.run;
 	struct rmap_debt debt = { .nr = 0 };
 	unsigned int i, gone;
 
 	for (gone = 0; gone < batch->nr; gone++) {
-		batch_aim(batch, gone, &all);
+		batch_aim(batch, gone);
 		if (!batch_leave(batch))
 			break;
 		batch_drop(batch, gone, &debt);
 	}
 	for (i = gone + 1; i < batch->nr; i++) {
-		batch_aim(batch, i, &all);
+		batch_aim(batch, i);
 		unmap_run_put_back(&batch->r.op, UNMAP_STAYS_PINNED);
 	}
 	rmap_pay_debt(&debt);
@@ -263,8 +298,14 @@ static unsigned int batch_retire(struct batch *batch)
 /* The page-table lock is held, and the rmap lock of the first folio. */
 static void batch_unmap(struct batch *batch)
 {
+	struct vm_area_struct *vma = batch->r.op.vma;
 	unsigned int i, gone;
 
+	batch->first = batch->r.op.run;
+	batch->start = max(batch->first.addr & PMD_MASK, vma->vm_start);
+	batch->end = unmap_run_table_end(batch->first.addr, vma);
+	batch->low = 0;
+	batch->high = 0;
 	batch_collect(batch);
 	if (!batch->nr)
 		return;
@@ -330,7 +371,6 @@ bool __unmap_migration_unmap(struct unmap_migration *m, struct folio *folio, enu
 		return false;
 	batch.m = m;
 	batch.flags = flags;
-	batch.down = list_next_entry(folio, lru)->index < folio->index;
 	batch.nr = 0;
 	batch.folio[0] = folio;
 	rmap_walk(folio, &rwc);
@@ -341,47 +381,4 @@ bool __unmap_migration_unmap(struct unmap_migration *m, struct folio *folio, enu
 	if (m->nr)
 		m->next = batch.folio[1];
 	return true;
-}
-
-/**
- * __unmap_migration_take - the loop has come to a folio
- * @m: something is ahead
- * @folio: on @m's list, referenced by the caller
- *
- * Return: the folio's anon_vma, with a reference for the caller, if the folio is ahead: it is
- * locked and unmapped, and the caller's.  NULL if it is not.
- */
-struct anon_vma *__unmap_migration_take(struct unmap_migration *m, struct folio *folio)
-{
-	if (WARN_ON_ONCE(folio != m->next)) {
-		__unmap_migration_release(m);
-		return NULL;
-	}
-	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio) || folio_mapped(folio), folio);
-	VM_WARN_ON_ONCE_FOLIO(folio_ref_count(folio) < 2, folio);
-	m->nr--;
-	m->next = list_next_entry(folio, lru);
-	folio_put(folio);
-	return folio_anon_vma(folio);
-}
-
-/**
- * __unmap_migration_release - map again what is ahead
- * @m: the loop does not come to it
- *
- * The folios stay on the list.
- */
-void __unmap_migration_release(struct unmap_migration *m)
-{
-	struct folio *folio = m->next, *next;
-
-	for (; m->nr; m->nr--, folio = next) {
-		struct anon_vma *anon_vma = folio_anon_vma(folio);
-
-		next = list_next_entry(folio, lru);
-		remove_migration_ptes(folio, folio, 0);
-		put_anon_vma(anon_vma);
-		folio_unlock(folio);
-		folio_put(folio);
-	}
 }

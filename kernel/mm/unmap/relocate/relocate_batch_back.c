@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Migration of single pages: neighbours come back together.  When the loop of migrate_pages_batch()
- * copies a page, the next ones on its list are copied, too, if they have the next indices of the
- * same anon_vma, or those before; then one walk maps all of them, in whatever VMAs there are
- * entries: fork() may have copied a neighbour's entry into one that has none of the first page.
- * In locked memory a page must be on a list of the LRU before it is mapped: the entries there are
+ * Migration of single pages: those of one page table come back together.  When the loop of
+ * migrate_pages_batch() copies a page, the next ones on its list are copied, too, if they are near
+ * in the same anon_vma; then one walk maps all of them, in whatever VMAs there are entries: fork()
+ * may have copied the entry of one into a VMA that has none of the first page.  In locked memory a page must be on a list of the LRU before it is mapped: the entries there are
  * left to the loop.
  *
  * Those stay on the list, ahead: both folios locked, and the new one not yet on a list of the LRU,
  * as if it waited in a CPU's batch to be added.  When the loop comes to one, it does the rest.
+ *
+ * Here is, too, what the loop asks about folios that are ahead.
  *
  * Law 16.
  */
@@ -30,22 +31,36 @@
 #include "relocate_batch.h"
 
 /**
- * struct batch_back - neighbours that have been copied, soon to be mapped
+ * struct batch_back - pages that have been copied, soon to be mapped
  * @back: aimed at one entry
- * @pgoff: the lowest index in the anon_vma
- * @down: the indices of those that follow are before the first one's, not behind it
- * @nr: how many
+ * @low: the lowest index in the anon_vma
+ * @high: the highest one
  * @left: there may be entries in locked memory, which stay
+ * @nr: how many
  * @src: the folios that migration entries refer to
  * @dst: their copies
  */
 struct batch_back {
 	struct unmap_back back;
-	pgoff_t pgoff;
-	bool down, left;
+	pgoff_t low, high;
+	bool left;
 	unsigned int nr;
 	struct folio *src[RELOCATE_BATCH_MAX];
 	struct folio *dst[RELOCATE_BATCH_MAX];
+};
+
+/**
+ * struct batch_table - a page table some of whose entries lead to copies again
+ * @ptep: one of its entries; NULL if no table is locked
+ * @addr: what that maps
+ * @ptl: the lock
+ * @debt: statistics of the pages mapped there
+ */
+struct batch_table {
+	pte_t *ptep;
+	unsigned long addr;
+	spinlock_t *ptl;	/* of the table */
+	struct rmap_debt debt;
 };
 
 /*
@@ -63,10 +78,10 @@ static bool batch_is_plain(struct folio *src, struct folio *dst)
 /* Whether the next folio is copied now: it would not be if others had references to it. */
 static bool batch_goes_along(const struct batch_back *batch, struct folio *src, struct folio *dst)
 {
-	const struct folio *last = batch->src[batch->nr - 1];
+	const struct folio *first = batch->src[0];
 
-	return src->mapping == last->mapping &&
-	       src->index == (batch->down ? last->index - 1 : last->index + 1) &&
+	return src->mapping == first->mapping &&
+	       src->index - first->index + PTRS_PER_PTE < 2 * PTRS_PER_PTE &&
 	       batch_is_plain(src, dst) && folio_ref_count(src) == 1 && !folio_mapped(src);
 }
 
@@ -89,14 +104,15 @@ static void batch_copy(struct batch_back *batch, const struct unmap_migration *m
 			break;
 		batch->src[batch->nr] = src;
 		batch->dst[batch->nr] = dst;
+		batch->low = min(batch->low, src->index);
+		batch->high = max(batch->high, src->index);
 	}
 }
 
-/* Aim at the migration entry of the page with index @pgoff + @at.  Returns whether it is one. */
-static bool batch_back_aim(struct batch_back *batch, unsigned int at, pte_t *ptep,
+/* Aim at the migration entry of page @i.  Returns whether it is one. */
+static bool batch_back_aim(struct batch_back *batch, unsigned int i, pte_t *ptep,
 			   unsigned long addr)
 {
-	unsigned int i = batch->down ? batch->nr - 1 - at : at;
 	struct unmap_back *b = &batch->back;
 
 	b->old = unmap_arch_peek(ptep);
@@ -114,25 +130,6 @@ static bool batch_back_aim(struct batch_back *batch, unsigned int at, pte_t *pte
 	b->young = softleaf_is_migration_young(b->entry);
 	b->dirty = softleaf_is_migration_dirty(b->entry);
 	return true;
-}
-
-/* All entries of one table, whose lock is held, from @addr to @end. */
-static void batch_back_in_table(struct batch_back *batch, pte_t *ptep, unsigned long addr,
-				unsigned long end)
-{
-	struct unmap_back *b = &batch->back;
-	unsigned int at = compat_anon_index(b->vma, addr) - batch->pgoff;
-	struct rmap_debt debt = { .nr = 0 };
-
-	VM_WARN_ON_ONCE(at + ((end - addr) >> PAGE_SHIFT) > batch->nr);
-	for (; addr < end; addr += PAGE_SIZE, ptep++, at++) {
-		if (!batch_back_aim(batch, at, ptep, addr))
-			continue;
-		if (unmap_split_map_page(b, 0, unmap_back_pte(b)))
-			rmap_owe(&debt, b->dst, NR_ANON_MAPPED, -1);
-		update_mmu_cache_range(NULL, b->vma, addr, ptep, 1);
-	}
-	rmap_pay_debt(&debt);
 }
 
 /*
@@ -157,13 +154,35 @@ static pte_t *batch_lock_table(struct mm_struct *mm, unsigned long addr, spinloc
 	}
 }
 
-/* All entries in one VMA.  @addr: of the first page that it may map. */
-static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *vma,
-			      unsigned long addr)
+static void batch_table_leave(struct batch_table *table)
 {
-	unsigned long nr = batch->pgoff + batch->nr - compat_anon_index(vma, addr);
-	unsigned long end = min(addr + nr * PAGE_SIZE, vma->vm_end), next;
-	spinlock_t *ptl;	/* of the table */
+	if (!table->ptep)
+		return;
+	rmap_pay_debt(&table->debt);
+	pte_unmap_unlock(table->ptep, table->ptl);
+	table->ptep = NULL;
+}
+
+/* The entry for @addr, whose table is locked; NULL if there is none. */
+static pte_t *batch_table_entry(struct batch_table *table, struct mm_struct *mm,
+				unsigned long addr)
+{
+	if (table->ptep && !((table->addr ^ addr) & PMD_MASK))
+		return table->ptep + ((long)(addr - table->addr) >> PAGE_SHIFT);
+	batch_table_leave(table);
+	table->ptep = batch_lock_table(mm, addr, &table->ptl);
+	table->addr = addr;
+	if (table->ptep)
+		unmap_window();
+	return table->ptep;
+}
+
+/* All entries in one VMA. */
+static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *vma)
+{
+	struct batch_table table = { .ptep = NULL };
+	unsigned long addr;
+	unsigned int i;
 	pte_t *ptep;
 
 	if (vma->vm_flags & VM_LOCKED) {
@@ -171,29 +190,29 @@ static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *v
 		return;
 	}
 	batch->back.vma = vma;
-	for (; addr < end; addr = next) {
-		next = min(end, unmap_run_table_end(addr, vma));
-		ptep = batch_lock_table(vma->vm_mm, addr, &ptl);
-		if (!ptep)
+	for (i = 0; i < batch->nr; i++) {
+		addr = compat_anon_address(vma, batch->src[i]->index, 1);
+		if (addr == -EFAULT)
 			continue;
-		unmap_window();
-		batch_back_in_table(batch, ptep, addr, next);
-		pte_unmap_unlock(ptep, ptl);
+		ptep = batch_table_entry(&table, vma->vm_mm, addr);
+		if (!ptep || !batch_back_aim(batch, i, ptep, addr))
+			continue;
+		if (unmap_split_map_page(&batch->back, 0, unmap_back_pte(&batch->back)))
+			rmap_owe(&table.debt, batch->dst[i], NR_ANON_MAPPED, -1);
+		update_mmu_cache_range(NULL, vma, addr, ptep, 1);
 	}
+	batch_table_leave(&table);
 }
 
 /* One walk, of all VMAs that may map one of the pages. */
 static void batch_back_walk(struct batch_back *batch, struct anon_vma *anon_vma)
 {
 	struct anon_vma_chain *avc;
-	unsigned long addr;
 
 	anon_vma_lock_read(anon_vma);
-	compat_anon_vma_foreach(avc, anon_vma, batch->pgoff, batch->pgoff + batch->nr - 1) {
-		addr = compat_anon_address(avc->vma, batch->pgoff, batch->nr);
-		VM_WARN_ON_ONCE(addr == -EFAULT);
+	compat_anon_vma_foreach(avc, anon_vma, batch->low, batch->high) {
 		cond_resched();
-		batch_back_in_vma(batch, avc->vma, addr);
+		batch_back_in_vma(batch, avc->vma);
 	}
 	anon_vma_unlock_read(anon_vma);
 	unmap_count(UNMAP_STAT_BATCHES_BACK, 1);
@@ -223,7 +242,8 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 
 	if (rc || !plain)
 		return rc;
-	batch.down = list_next_entry(src, lru)->index < src->index;
+	batch.low = src->index;
+	batch.high = src->index;
 	batch.src[0] = src;
 	batch.dst[0] = dst;
 	batch.nr = 1;
@@ -231,7 +251,6 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 	batch_copy(&batch, m, dst_next, mode);
 	if (batch.nr == 1)
 		return 0;
-	batch.pgoff = min(src->index, batch.src[batch.nr - 1]->index);
 	batch_back_walk(&batch, anon_vma);
 	m->back = src;
 	m->left = batch.left;
@@ -256,4 +275,47 @@ bool __unmap_migration_moved(struct unmap_migration *m, struct folio *src)
 	m->next = list_next_entry(src, lru);
 	m->back = src;
 	return true;
+}
+
+/**
+ * __unmap_migration_take - the loop has come to a folio
+ * @m: something is ahead
+ * @folio: on @m's list, referenced by the caller
+ *
+ * Return: the folio's anon_vma, with a reference for the caller, if the folio is ahead: it is
+ * locked and unmapped, and the caller's.  NULL if it is not.
+ */
+struct anon_vma *__unmap_migration_take(struct unmap_migration *m, struct folio *folio)
+{
+	if (WARN_ON_ONCE(folio != m->next)) {
+		__unmap_migration_release(m);
+		return NULL;
+	}
+	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio) || folio_mapped(folio), folio);
+	VM_WARN_ON_ONCE_FOLIO(folio_ref_count(folio) < 2, folio);
+	m->nr--;
+	m->next = list_next_entry(folio, lru);
+	folio_put(folio);
+	return folio_anon_vma(folio);
+}
+
+/**
+ * __unmap_migration_release - map again what is ahead
+ * @m: the loop does not come to it
+ *
+ * The folios stay on the list.
+ */
+void __unmap_migration_release(struct unmap_migration *m)
+{
+	struct folio *folio = m->next, *next;
+
+	for (; m->nr; m->nr--, folio = next) {
+		struct anon_vma *anon_vma = folio_anon_vma(folio);
+
+		next = list_next_entry(folio, lru);
+		remove_migration_ptes(folio, folio, 0);
+		put_anon_vma(anon_vma);
+		folio_unlock(folio);
+		folio_put(folio);
+	}
 }

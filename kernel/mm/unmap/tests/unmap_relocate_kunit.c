@@ -277,7 +277,7 @@ static bool hinted(struct kunit *test, struct folio *next, pgoff_t index)
 	return unmap_migration_hinted(t->folio, next);
 }
 
-static void unmap_relocate_neighbours_have_the_next_index(struct kunit *test)
+static void unmap_relocate_hints_within_a_table(struct kunit *test)
 {
 	struct folio *next = kunit_kzalloc(test, sizeof(*next), GFP_KERNEL);
 	struct unmap_relocate_test *t = test->priv;
@@ -285,14 +285,16 @@ static void unmap_relocate_neighbours_have_the_next_index(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, next);
 	set_anon(t, true);
 	next->mapping = t->folio->mapping;
-	t->folio->index = 7;
-	KUNIT_EXPECT_TRUE(test, hinted(test, next, 6));
-	KUNIT_EXPECT_FALSE(test, hinted(test, next, 7));
-	KUNIT_EXPECT_TRUE(test, hinted(test, next, 8));
-	KUNIT_EXPECT_FALSE(test, hinted(test, next, 5) || hinted(test, next, 9));
+	t->folio->index = PTRS_PER_PTE + 7;
+	KUNIT_EXPECT_TRUE(test, hinted(test, next, PTRS_PER_PTE + 6));
+	KUNIT_EXPECT_TRUE(test, hinted(test, next, PTRS_PER_PTE + 8));
+	KUNIT_EXPECT_TRUE(test, hinted(test, next, 2 * PTRS_PER_PTE + 6));
+	KUNIT_EXPECT_FALSE(test, hinted(test, next, 2 * PTRS_PER_PTE + 7));
+	KUNIT_EXPECT_FALSE(test, hinted(test, next, 6));
 	t->folio->index = 0;
 	KUNIT_EXPECT_TRUE(test, hinted(test, next, 1));
-	KUNIT_EXPECT_FALSE(test, hinted(test, next, 2));
+	KUNIT_EXPECT_FALSE(test, hinted(test, next, PTRS_PER_PTE));
+	KUNIT_EXPECT_FALSE(test, hinted(test, next, -1UL - PTRS_PER_PTE));
 	next->mapping = NULL;
 	KUNIT_EXPECT_FALSE(test, hinted(test, next, 1));
 }
@@ -306,7 +308,7 @@ static struct kunit_case unmap_relocate_cases[] = {
 	KUNIT_CASE(unmap_relocate_cuts_young_by_block),
 	KUNIT_CASE(unmap_relocate_split_ends_where_entries_differ),
 	KUNIT_CASE(unmap_relocate_split_ends_with_table),
-	KUNIT_CASE(unmap_relocate_neighbours_have_the_next_index),
+	KUNIT_CASE(unmap_relocate_hints_within_a_table),
 	{}
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Single pages that are neighbours in a page table migrate together (law 16).  /dev/unmap_test
- * moves the pages of a range, from one end or the other, or no two neighbours one after the other.
+ * Single pages of one page table migrate together (law 16).  /dev/unmap_test moves the pages of a
+ * range, from one end or the other, or no two neighbours one after the other.
  *
  * whole       content and rss are as before, and few walks were needed, or none were shared
+ * holes       three of four pages are gone; few walks were needed all the same
+ * tables      the pages are in two tables
  * marks       soft-dirty, and the accessed and dirty bits, each page has its own
  * held        one page among many has an extra reference: it stays, and all others move
  * pinned      a device uses one page among many, and sees what is written
@@ -143,14 +145,14 @@ static bool move_but(int device, unsigned long order, const char *mem, long stay
 	return true;
 }
 
-static bool go_together(unsigned long order, bool on)
+static bool go_together(bool on)
 {
-	return on && switch_has(UNMAP_RELOCATE) && order != UNMAP_DRIVER_MOVE_APART;
+	return on && switch_has(UNMAP_RELOCATE);
 }
 
 TEST_LONG(together, whole)
 {
-	bool together = go_together(variant->order, variant->on);
+	bool together = go_together(variant->on);
 
 	ASSERT_TRUE(move_all(self->device, variant->order, self->mem, SEED));
 	EXPECT_EQ((long)(LEN / KIB), smaps_kib(self->mem, LEN, "Rss"));
@@ -169,6 +171,44 @@ TEST_LONG(together, whole)
 		ASSERT_TRUE(move_all(self->device, variant->order, self->mem, SEED));
 	fill(self->mem, LEN, SEED + 1);
 	EXPECT_EQ(0, count_wrong(self->mem, LEN, SEED + 1));
+}
+
+TEST_LONG(together, holes)
+{
+	const long left = PAGES / 4;
+
+	for (long i = 0; i < PAGES; i += 4)
+		ASSERT_EQ(0, madvise(self->mem + i * PAGE, 3 * PAGE, MADV_DONTNEED));
+	pagemap_range(self->mem, self->before, PAGES);
+	ASSERT_EQ(left, move_range(self->device, variant->order, self->mem, LEN));
+	EXPECT_EQ(left, count_moved(self->before, self->mem));
+	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_PRESENT));
+	for (long i = 3; i < PAGES; i += 4)
+		EXPECT_TRUE(page_is(self->mem + i * PAGE, fill_byte(i, SEED)));
+	if (!go_together(variant->on))
+		return;
+	EXPECT_LE(left - 1, unmap_stat("relocate_batch_pages") - self->pages);
+	EXPECT_GE(left / 32 + 2, unmap_stat("relocate_batches") - self->batches);
+	EXPECT_LE(left - 1, unmap_stat("back_batch_pages") - self->pages_back);
+	EXPECT_GE(left / 32 + 2, unmap_stat("back_batches") - self->back);
+}
+
+TEST_LONG(together, tables)
+{
+	char *mem = map_aligned(2 * LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	ASSERT_NE(MAP_FAILED, mem);
+	fill(mem, 2 * LEN, SEED);
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(PAGES, move_range(self->device, variant->order, mem + LEN / 2, LEN));
+		ASSERT_EQ(2 * PAGES, move_range(self->device, variant->order, mem, 2 * LEN));
+		ASSERT_EQ(0, count_wrong(mem, 2 * LEN, SEED));
+	}
+	if (go_together(variant->on))
+		EXPECT_LE(6 * PAGES, unmap_stat("relocate_batch_pages") - self->pages);
+	fill(mem, 2 * LEN, SEED + 1);
+	EXPECT_EQ(0, count_wrong(mem, 2 * LEN, SEED + 1));
+	munmap(mem, 2 * LEN);
 }
 
 TEST_LONG(together, marks)
