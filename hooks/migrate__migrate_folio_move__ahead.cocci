@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Map single pages together again that are neighbours in a page table.
+/// Map single pages of one page table together again.
 ///
 /// Target:   mm/migrate.c, migrate_folio_move() and its callers
 /// Why here: only here is it known which folios come next, and where their copies are.

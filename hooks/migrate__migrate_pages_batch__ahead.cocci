@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Unmap single pages together that are neighbours in a page table.
+/// Unmap single pages together that one page table maps.
 ///
 /// Target:   mm/migrate.c, migrate_pages_batch() and migrate_folio_unmap()
 /// Why here: only here is it known which folios come next.

@@ -3,7 +3,7 @@
  * The first processor moves a folio to another place in memory; the second one meets the migration
  * entries that stand in for it meanwhile.
  *
- *	moved ROUNDS stored|half|forked|cleared|beside [KIB]
+ *	moved ROUNDS stored|half|forked|cleared|beside [KIB|near]
  *
  * stored: it stores to a page, through an old TLB entry if there is one; what it stored must be
  * there in the end.
@@ -13,6 +13,7 @@
  * beside: two page tables map the folio; it unmaps the half that the first one maps, and has a huge
  * page there.  The other half must have its content.
  * KIB: the size of folios.
+ * near: the folio is a single page, and moves with fifteen others of its table.
  *
  * Needs /dev/unmap_test, which kernels have that are built for tests.
  */
@@ -45,6 +46,7 @@
 static char *all, *mem;
 static int device, status;
 static long pages = 1, moved, partly;
+static bool near;
 static unsigned long rounds;
 
 static bool make(const char *kib)
@@ -55,7 +57,8 @@ static bool make(const char *kib)
 	NEED(all != MAP_FAILED);
 	if (kib)
 		pages = LEN / PAGE;
-	return scene_folios(all, PLACES * PMD, kib);
+	near = kib && !strcmp(kib, "near");
+	return scene_folios(all, PLACES * PMD, near ? NULL : kib);
 }
 
 /* Of new pages, at a new place: a kernel that does not flush leaves old TLB entries here, too. */
@@ -91,10 +94,13 @@ static void warm(void)
 	*(volatile char *)(mem + AT) = FIRST;
 }
 
-/* The folio of the page at AT. */
+/* The folio of the page at AT, or all pages. */
 static void move(void)
 {
-	struct unmap_driver_range range = { .addr = (uintptr_t)mem + AT, .pages = 1 };
+	struct unmap_driver_range range = {
+		.addr = (uintptr_t)mem + (near ? 0 : AT),
+		.pages = near ? pages : 1,
+	};
 
 	moved = ioctl(device, UNMAP_DRIVER_MOVE, &range);
 }

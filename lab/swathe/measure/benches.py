@@ -225,6 +225,17 @@ BENCHES = (
         boot=vm.TWO_NODES,
     ),
     Bench(
+        "movewait",
+        "a thread on another processor reads pages at random, which move meanwhile: how long it "
+        "waits; instructions are those of both processors",
+        ("move_pages", "compact"),
+        "allocating and filling the pages",
+        cpus=2,
+        guests=2,
+        seconds=20,
+        boot=vm.TWO_NODES,
+    ),
+    Bench(
         "split",
         "MADV_COLD of one page in each folio of 128 MiB, which splits it; figures per folio",
         ("64K", "64K-zero", "1024K", "2048K", "2048K-zero"),

@@ -198,6 +198,7 @@ TEST_LONG(relocate, shrunk)
 
 TEST_LONG(relocate, marks)
 {
+	bool soft_dirty = soft_dirty_works();	/* it clears them, too */
 	int uffd;
 
 	if (variant->kind == FILE_SHARED)
@@ -212,7 +213,7 @@ TEST_LONG(relocate, marks)
 	pagemap_range(self->mem, self->before, PAGES);
 	ASSERT_TRUE(move_all(self->device, self->mem, SEED));
 	EXPECT_EQ(0, count_changed(self->before, self->mem, PM_UFFD_WP | PM_PRESENT));
-	if (soft_dirty_works())
+	if (soft_dirty)
 		EXPECT_EQ(0, count_changed(self->before, self->mem, PM_SOFT_DIRTY));
 	for (long i = 0; i < PAGES; i++)
 		ASSERT_EQ(!!(i % 2), try_write(self->mem + i * PAGE, fill_byte(i, SEED)));
