@@ -230,7 +230,7 @@ BENCHES = (
         "waits; instructions are those of both processors",
         ("move_pages", "compact"),
         "allocating and filling the pages",
-        cpus=2,
+        cpus=3,
         guests=2,
         seconds=20,
         boot=vm.TWO_NODES,

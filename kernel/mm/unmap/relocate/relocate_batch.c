@@ -32,41 +32,10 @@
 #include "relocate.h"
 #include "relocate_batch.h"
 
-#define BATCH_LONGEST_PAUSE	31
 /* VMAs where a page needs more than to be unmapped, or where dirty has another meaning. */
 #define BATCH_VM_REFUSED	(VM_LOCKED | VM_SHADOW_STACK | VM_SPECIAL)
 
-/**
- * struct batch_pause - how often to try
- * @left: how many first folios to leave alone
- * @length: how many that were after the last failure
- *
- * Others may come in between: then it is tried more or less often.
- */
-struct batch_pause {
-	unsigned char left, length;
-};
-
-static DEFINE_PER_CPU(struct batch_pause, batch_pause);
-
-static bool batch_pauses(void)
-{
-	unsigned char left = raw_cpu_read(batch_pause.left);
-
-	if (likely(!left))
-		return false;
-	raw_cpu_write(batch_pause.left, left - 1);
-	return true;
-}
-
-static void batch_learn(bool failed)
-{
-	unsigned char length = unmap_pause_after(failed, raw_cpu_read(batch_pause.length),
-						 BATCH_LONGEST_PAUSE);
-
-	raw_cpu_write(batch_pause.length, length);
-	raw_cpu_write(batch_pause.left, length);
-}
+DEFINE_PER_CPU(struct batch_pause, unmap_batch_pause);
 
 /**
  * struct batch - pages in one table that are unmapped together
@@ -185,6 +154,7 @@ static void batch_aim(struct batch *batch, unsigned int i)
 	op->run.page = folio_page(op->folio, 0);
 	op->run.deferred = batch->first.deferred;
 	batch->r.exclusive = compat_anon_exclusive(op->run.page);
+	run_assert_bounds(op);
 }
 
 /* Aim at all entries from the lowest to the highest, of others, too. */
@@ -219,6 +189,14 @@ static void batch_flush(struct batch *batch)
 		run_flush_together(&batch->r.op);
 		batch->first.deferred |= run->deferred;
 	}
+}
+
+/* Law 1: one alone as stock does it. */
+static void batch_clear_one(struct batch *batch)
+{
+	__unmap_run_clear_one(&batch->r.op, true);
+	batch->pte[0] = batch->r.op.run.pte;
+	batch->first.deferred = batch->r.op.run.deferred;
 }
 
 /* Law 1. */
@@ -309,7 +287,10 @@ static void batch_unmap(struct batch *batch)
 	batch_collect(batch);
 	if (!batch->nr)
 		return;
-	batch_clear(batch);
+	if (batch->nr == 1)
+		batch_clear_one(batch);
+	else
+		batch_clear(batch);
 	unmap_window();
 	gone = batch_retire(batch);
 	for (i = max(gone, 1U); i < batch->nr; i++)
@@ -346,7 +327,7 @@ static bool batch_may_lead(struct folio *folio)
 {
 	return folio_test_anon(folio) && !folio_test_large(folio) && !folio_test_ksm(folio) &&
 	       !folio_is_zone_device(folio) && folio_mapcount(folio) == 1 &&
-	       READ_ONCE(unmap_max_run) > 1 && !batch_pauses();
+	       READ_ONCE(unmap_max_run) > 1 && !batch_pauses(&unmap_batch_pause);
 }
 
 /**
@@ -374,9 +355,10 @@ bool __unmap_migration_unmap(struct unmap_migration *m, struct folio *folio, enu
 	batch.nr = 0;
 	batch.folio[0] = folio;
 	rmap_walk(folio, &rwc);
-	batch_learn(batch.nr < 2);
+	batch_learn(&unmap_batch_pause, batch.nr < 2);
 	if (!batch.nr)
 		return false;
+	VM_WARN_ON_ONCE(batch.nr > RELOCATE_BATCH_MAX);
 	m->nr = batch.nr - 1;
 	if (m->nr)
 		m->next = batch.folio[1];

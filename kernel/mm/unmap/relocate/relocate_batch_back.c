@@ -22,6 +22,7 @@
 #include <linux/swapops.h>
 
 #include "../compat_rmap.h"
+#include "../flush.h"
 #include "../internal.h"
 #include "../knobs.h"
 #include "../rmap.h"
@@ -30,12 +31,16 @@
 #include "relocate.h"
 #include "relocate_batch.h"
 
+/* To copy and map together. */
+static DEFINE_PER_CPU(struct batch_pause, batch_back_pause);
+
 /**
  * struct batch_back - pages that have been copied, soon to be mapped
  * @back: aimed at one entry
  * @low: the lowest index in the anon_vma
  * @high: the highest one
  * @left: there may be entries in locked memory, which stay
+ * @vmas: how many VMAs may map one of the pages
  * @nr: how many
  * @src: the folios that migration entries refer to
  * @dst: their copies
@@ -44,6 +49,7 @@ struct batch_back {
 	struct unmap_back back;
 	pgoff_t low, high;
 	bool left;
+	unsigned int vmas;
 	unsigned int nr;
 	struct folio *src[RELOCATE_BATCH_MAX];
 	struct folio *dst[RELOCATE_BATCH_MAX];
@@ -185,16 +191,17 @@ static void batch_back_in_vma(struct batch_back *batch, struct vm_area_struct *v
 	unsigned int i;
 	pte_t *ptep;
 
-	if (vma->vm_flags & VM_LOCKED) {
-		batch->left = true;
-		return;
-	}
 	batch->back.vma = vma;
 	for (i = 0; i < batch->nr; i++) {
 		addr = compat_anon_address(vma, batch->src[i]->index, 1);
 		if (addr == -EFAULT)
 			continue;
 		ptep = batch_table_entry(&table, vma->vm_mm, addr);
+		/* With the page-table lock: mlock() says so before it takes that to mark pages. */
+		if (unlikely(vma->vm_flags & VM_LOCKED)) {
+			batch->left = true;
+			break;
+		}
 		if (!ptep || !batch_back_aim(batch, i, ptep, addr))
 			continue;
 		if (unmap_split_map_page(&batch->back, 0, unmap_back_pte(&batch->back)))
@@ -212,11 +219,35 @@ static void batch_back_walk(struct batch_back *batch, struct anon_vma *anon_vma)
 	anon_vma_lock_read(anon_vma);
 	compat_anon_vma_foreach(avc, anon_vma, batch->low, batch->high) {
 		cond_resched();
+		batch->vmas++;
 		batch_back_in_vma(batch, avc->vma);
 	}
 	anon_vma_unlock_read(anon_vma);
 	unmap_count(UNMAP_STAT_BATCHES_BACK, 1);
 	unmap_count(UNMAP_STAT_BATCH_PAGES_BACK, batch->nr);
+}
+
+/* Law 16: an entry that leads to the old folio still. */
+static bool batch_finds_entry(struct folio *src, struct vm_area_struct *vma,
+			      unsigned long address, void *arg)
+{
+	DEFINE_FOLIO_VMA_WALK(pvmw, src, vma, address, PVMW_SYNC | PVMW_MIGRATION);
+
+	while (page_vma_mapped_walk(&pvmw))
+		VM_WARN_ON_ONCE_FOLIO(pvmw.pte && !pte_present(ptep_get(pvmw.pte)), src);
+	return true;
+}
+
+/* Law 16: each entry that was put in is taken out. */
+static void batch_assert_back(const struct batch_back *batch)
+{
+	struct rmap_walk_control rwc = { .rmap_one = batch_finds_entry };
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_VM) || batch->left)
+		return;
+	for (i = 0; i < batch->nr; i++)
+		rmap_walk(batch->src[i], &rwc);
 }
 
 /**
@@ -237,9 +268,12 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 {
 	struct batch_back batch __uninitialized;
 	bool plain = batch_is_plain(src, dst) && folio_anon_vma(src) == anon_vma &&
-		     READ_ONCE(unmap_max_run) > 1;
-	int rc = move_to_new_folio(dst, src, mode);
+		     READ_ONCE(unmap_max_run) > 1 && !batch_pauses(&batch_back_pause);
+	int rc;
 
+	/* Law 1. */
+	VM_WARN_ON_ONCE(unmap_flush_is_due());
+	rc = move_to_new_folio(dst, src, mode);
 	if (rc || !plain)
 		return rc;
 	batch.low = src->index;
@@ -248,10 +282,14 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 	batch.dst[0] = dst;
 	batch.nr = 1;
 	batch.left = false;
+	batch.vmas = 0;
 	batch_copy(&batch, m, dst_next, mode);
 	if (batch.nr == 1)
 		return 0;
 	batch_back_walk(&batch, anon_vma);
+	batch_assert_back(&batch);
+	/* One walk for all is worth it if they are in few VMAs, of which none is locked. */
+	batch_learn(&batch_back_pause, batch.left || batch.vmas > 2 * batch.nr);
 	m->back = src;
 	m->left = batch.left;
 	m->next = batch.src[1];
@@ -309,9 +347,12 @@ void __unmap_migration_release(struct unmap_migration *m)
 {
 	struct folio *folio = m->next, *next;
 
+	/* Where there is no memory for a copy, that may be so again. */
+	batch_learn(&unmap_batch_pause, true);
 	for (; m->nr; m->nr--, folio = next) {
 		struct anon_vma *anon_vma = folio_anon_vma(folio);
 
+		VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio) || folio_mapped(folio), folio);
 		next = list_next_entry(folio, lru);
 		remove_migration_ptes(folio, folio, 0);
 		put_anon_vma(anon_vma);
