@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	u64 spent, moved;
 
 	if (!compacts && strcmp(req.name, "move_pages"))
-		fail("there is no case %s", req.name);
+		fail("unknown case %s", req.name);
 	need_nodes(compacts ? RUBBLE_LEN : MOVED_LEN);
 	settle();
 	fill(compacts ? RUBBLE_LEN : MOVED_LEN, compacts);

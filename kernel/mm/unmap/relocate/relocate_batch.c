@@ -78,7 +78,7 @@ static bool batch_takes_vma(struct vm_area_struct *vma)
  * Whether the entry of a locked folio goes.  That it maps the folio is seen by the PFN; it is the
  * only one, and none is added: fork() would need the page-table lock, faults and KSM the folio's.
  */
-static bool batch_may_go(const struct batch *batch, struct folio *folio, pte_t pte)
+static __always_inline bool batch_may_go(const struct batch *batch, struct folio *folio, pte_t pte)
 {
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 	VM_WARN_ON_ONCE_FOLIO(pte_pfn(pte) != folio_pfn(folio), folio);
@@ -122,7 +122,7 @@ static void batch_collect(struct batch *batch)
 {
 	unsigned int limit = min_t(unsigned int, READ_ONCE(unmap_max_run), RELOCATE_BATCH_MAX);
 	struct folio *folio = batch->folio[0];
-	int at;
+	int at, low = 0, high = 0;
 
 	if (!batch_may_go(batch, folio, batch->first.pte))
 		return;
@@ -136,9 +136,11 @@ static void batch_collect(struct batch *batch)
 			break;
 		batch->folio[batch->nr] = folio;
 		batch->at[batch->nr] = at;
-		batch->low = min(batch->low, at);
-		batch->high = max(batch->high, at);
+		low = min(low, at);
+		high = max(high, at);
 	}
+	batch->low = low;
+	batch->high = high;
 }
 
 /* Aim at one of the pages. */
@@ -282,8 +284,6 @@ static void batch_unmap(struct batch *batch)
 	batch->first = batch->r.op.run;
 	batch->start = max(batch->first.addr & PMD_MASK, vma->vm_start);
 	batch->end = unmap_run_table_end(batch->first.addr, vma);
-	batch->low = 0;
-	batch->high = 0;
 	batch_collect(batch);
 	if (!batch->nr)
 		return;

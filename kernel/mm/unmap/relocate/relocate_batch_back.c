@@ -3,8 +3,8 @@
  * Migration of single pages: those of one page table come back together.  When the loop of
  * migrate_pages_batch() copies a page, the next ones on its list are copied, too, if they are near
  * in the same anon_vma; then one walk maps all of them, in whatever VMAs there are entries: fork()
- * may have copied the entry of one into a VMA that has none of the first page.  In locked memory a page must be on a list of the LRU before it is mapped: the entries there are
- * left to the loop.
+ * may have copied the entry of one into a VMA that has none of the first page.  In locked memory a
+ * page must be on a list of the LRU before it is mapped: the entries there are left to the loop.
  *
  * Those stay on the list, ahead: both folios locked, and the new one not yet on a list of the LRU,
  * as if it waited in a CPU's batch to be added.  When the loop comes to one, it does the rest.
@@ -73,7 +73,7 @@ struct batch_table {
  * Whether this is a single page of anonymous memory that no list but migration's knows: in the swap
  * cache a copy has a swap entry where migration keeps what it knows of the copy.
  */
-static bool batch_is_plain(struct folio *src, struct folio *dst)
+static __always_inline bool batch_is_plain(struct folio *src, struct folio *dst)
 {
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(src) || !folio_test_locked(dst), src);
 	return folio_test_anon(src) && !folio_test_ksm(src) && !folio_test_large(src) &&
@@ -97,6 +97,7 @@ static void batch_copy(struct batch_back *batch, const struct unmap_migration *m
 {
 	unsigned int limit = min(READ_ONCE(unmap_max_run), RELOCATE_BATCH_MAX);
 	struct folio *src = batch->src[0], *dst;
+	pgoff_t low = src->index, high = low;
 
 	for (; batch->nr < limit; batch->nr++, dst_next = dst_next->next) {
 		/* A fault may wait for those that are copied. */
@@ -110,9 +111,11 @@ static void batch_copy(struct batch_back *batch, const struct unmap_migration *m
 			break;
 		batch->src[batch->nr] = src;
 		batch->dst[batch->nr] = dst;
-		batch->low = min(batch->low, src->index);
-		batch->high = max(batch->high, src->index);
+		low = min(low, src->index);
+		high = max(high, src->index);
 	}
+	batch->low = low;
+	batch->high = high;
 }
 
 /* Aim at the migration entry of page @i.  Returns whether it is one. */
@@ -276,8 +279,6 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 	rc = move_to_new_folio(dst, src, mode);
 	if (rc || !plain)
 		return rc;
-	batch.low = src->index;
-	batch.high = src->index;
 	batch.src[0] = src;
 	batch.dst[0] = dst;
 	batch.nr = 1;

@@ -15,11 +15,14 @@
  * swapped     pages that are in the swap cache, too
  * lazyfree    freed pages among others can still be dropped, and are kept if they are written
  * remapped    another thread moves the range to and fro meanwhile
+ * carried     another thread moves the pages to other memory meanwhile, with UFFDIO_MOVE
  * unmapped    another thread unmaps the range meanwhile, a part at a time
  * refused     there is no memory for some of the pages: those stay
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -479,6 +482,58 @@ TEST_LONG(together, remapped)
 	right = remap_often(&mover, &self->mem, other);
 	mover_stop(&mover, thread);
 	EXPECT_TRUE(right);
+}
+
+static bool carry(int uffd, const char *from, const char *to)
+{
+	for (size_t at = 0; at < LEN; at += PAGE) {
+		struct uffdio_move move = {
+			.dst = (uintptr_t)to + at, .src = (uintptr_t)from + at, .len = PAGE,
+		};
+
+		while (ioctl(uffd, UFFDIO_MOVE, &move))
+			CHECK(errno == EAGAIN || errno == EBUSY);
+	}
+	return true;
+}
+
+static bool carry_often(struct mover *mover, char *const place[2], const int uffd[2])
+{
+	for (int round = 0; round < ROUNDS / 2; round++) {
+		char *from = place[round % 2], *to = place[!(round % 2)];
+
+		CHECK(mover_goes_on(mover));
+		CHECK(carry(uffd[!(round % 2)], from, to));
+		WRITE_ONCE(mover->mem, to);
+		CHECK_EQ(0, count_wrong(to, LEN, SEED + round));
+		fill(to, LEN, SEED + round + 1);
+		CHECK(mover_goes_on(mover));
+		CHECK_EQ(0, count_wrong(to, LEN, SEED + round + 1));
+	}
+	return true;
+}
+
+TEST_LONG(together, carried)
+{
+	char *place[2] = { self->mem };
+	struct mover mover;
+	pthread_t thread;
+	int uffd[2];
+	bool right;
+
+	place[1] = map_aligned(LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	ASSERT_NE(MAP_FAILED, place[1]);
+	for (int i = 0; i < 2; i++)
+		uffd[i] = uffd_watch(place[i], LEN, UFFD_FEATURE_MOVE,
+				     UFFDIO_REGISTER_MODE_MISSING);
+	if (uffd[1] < 0)
+		SKIP(return, "needs UFFDIO_MOVE");
+	ASSERT_TRUE(mover_start(&mover, &thread, self->device, variant->order, self->mem));
+	right = carry_often(&mover, place, uffd);
+	mover_stop(&mover, thread);
+	EXPECT_TRUE(right);
+	close(uffd[0]);
+	close(uffd[1]);
 }
 
 static bool unmap_often(struct mover *mover, char *mem)
