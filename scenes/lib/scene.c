@@ -95,24 +95,60 @@ static bool run_round(const struct scene *scene, long round)
 	return scene->right();
 }
 
-int scene_main(int argc, char **argv, const struct scene *scene)
+static bool run_alone(const struct scene *scene, long round)
 {
-	long rounds = argc > 1 ? atol(argv[1]) : ROUNDS, wrong = 0;
-	pthread_t thread;
+	if (scene->ready && !scene->ready()) {
+		scene_says("round %ld was not ready", round);
+		exit(2);
+	}
+	if (scene->first)
+		scene->first();
+	return scene->right();
+}
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (scene->prepare && !scene->prepare())
-		return 2;
-	use_cpu(1);
-	if (pthread_create(&thread, NULL, second_thread, (void *)scene))
-		return 2;
+static long count_wrong(const struct scene *scene, long rounds,
+			bool (*run)(const struct scene *scene, long round))
+{
+	long wrong = 0;
+
 	for (long round = 1; round <= rounds; round++) {
-		bool right = run_round(scene, round);
+		bool right = run(scene, round);
 
 		wrong += !right;
 		printf("round %ld %s\n", round, right ? "right" : "wrong");
 	}
+	return wrong;
+}
+
+static bool begin(const struct scene *scene)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	return !scene->prepare || scene->prepare();
+}
+
+int scene_main(int argc, char **argv, const struct scene *scene)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : ROUNDS, wrong;
+	pthread_t thread;
+
+	if (!begin(scene))
+		return 2;
+	use_cpu(1);
+	if (pthread_create(&thread, NULL, second_thread, (void *)scene))
+		return 2;
+	wrong = count_wrong(scene, rounds, run_round);
 	MARK(MARK_REPORT);
+	printf("rounds %ld wrong %ld\n", rounds, wrong);
+	return wrong > 0;
+}
+
+int scene_alone(int argc, char **argv, const struct scene *scene)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : ROUNDS, wrong;
+
+	if (!begin(scene))
+		return 2;
+	wrong = count_wrong(scene, rounds, run_alone);
 	printf("rounds %ld wrong %ld\n", rounds, wrong);
 	return wrong > 0;
 }
@@ -159,6 +195,23 @@ int scene_peek(const char *addr)
 	if (fd >= 0)
 		close(fd);
 	return done ? byte : -1;
+}
+
+uint64_t scene_entry(const char *path, uint64_t number)
+{
+	int fd = open(path, O_RDONLY);
+	uint64_t entry = 0;
+
+	if (fd < 0 || pread(fd, &entry, sizeof(entry), number * sizeof(entry)) != sizeof(entry))
+		scene_says("%s: %m", path);
+	if (fd >= 0)
+		close(fd);
+	return entry;
+}
+
+uint64_t scene_pagemap(const char *addr)
+{
+	return scene_entry("/proc/self/pagemap", (uintptr_t)addr / PAGE);
 }
 
 #define THP	"/sys/kernel/mm/transparent_hugepage/"

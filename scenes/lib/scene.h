@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * struct scene - what happens
@@ -36,6 +37,9 @@ struct scene {
 };
 
 int scene_main(int argc, char **argv, const struct scene *scene);
+
+/* Without a second thread: each round is ready(), first() (may be null) and right(). */
+int scene_alone(int argc, char **argv, const struct scene *scene);
 
 /* What was wrong, as printf() has it. */
 void scene_says(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -63,6 +67,11 @@ long scene_number(const char *path);
  * be read.
  */
 int scene_peek(const char *addr);
+
+/* An entry of a file of /proc that has one for each page; 0 if it cannot be read. */
+uint64_t scene_entry(const char *path, uint64_t number);
+/* The entry of /proc/self/pagemap for an address. */
+uint64_t scene_pagemap(const char *addr);
 
 /* Have new anonymous memory in a range in folios of @kib KiB; null: in single pages. */
 bool scene_folios(char *mem, size_t len, const char *kib);

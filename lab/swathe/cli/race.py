@@ -10,6 +10,8 @@ place. The program says whether what came of it is right. See docs/race.md.
     ./swathe race uffd_copy --control      without gates
     ./swathe race discard_punch --mutants  also with each mutant that the scene must find
     ./swathe race uffd_copy --image vmlinuz --symbols System.map   a kernel of yours
+    ./swathe race stock                    the bugs of docs/stock-bugs.md, on Debian's kernel
+    ./swathe race stock uffd_remap --kernel 7.3   one of them
 """
 
 import argparse
@@ -19,13 +21,18 @@ from swathe.base import ui
 from swathe.base.errors import UsageError
 from swathe.base.verdicts import Verdict, count
 from swathe.cli import arguments
-from swathe.race import judge, play, scene
+from swathe.race import judge, play, scene, stock
+
+# Instead of a scene.
+STOCK = "stock"
 
 
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "scenes", metavar="SCENE", nargs="*", help=f"one of {', '.join(scene.names())}"
-    )
+        "scenes", metavar="SCENE", nargs="*",
+        help=f"one of {', '.join(scene.names())}; or {STOCK}, and bugs of stock kernels "
+        f"({', '.join(bug.name for bug in stock.load().bug)})",
+    )  # fmt: skip
     parser.add_argument(
         "--rounds", type=arguments.positive, default=0, metavar="N",
         help="rounds (default: as many as the scene says)",
@@ -64,6 +71,10 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
         raise UsageError("--image wants the names of scenes, and has no mutants")
     for name in wanted:
         scene.load(name)
+    return race_request(args, wanted)
+
+
+def race_request(args: argparse.Namespace, wanted: tuple[str, ...]) -> play.RaceRequest:
     if args.checked:
         args.variant = ""
     return play.RaceRequest(
@@ -79,7 +90,16 @@ def show(played: judge.Played) -> None:
         ui.result(f"  {way}{found.rounds} rounds, {found.wrong} wrong {found.said}".rstrip())
 
 
+def show_stock(args: argparse.Namespace) -> int:
+    """Show bugs of stock kernels, on Debian's."""
+    if args.image or args.symbols or args.mutants or args.control or args.checked:
+        raise UsageError(f"{STOCK} has images and controls of its own, and no mutants")
+    return stock.show(args.scenes[1:], race_request(args, ()))
+
+
 def main(args: argparse.Namespace) -> int:
+    if args.scenes[:1] == [STOCK]:
+        return show_stock(args)
     found = play.play_all(request_from(args))
     tests = [test for played in found for test in judge.tests(played)]
     for played in found:

@@ -50,7 +50,8 @@ def names(scenes: Iterable[Scene]) -> list[str]:
         text
         for scene in scenes
         for gate in scene.gate
-        for text in (gate.stop, gate.since, *gate.until)
+        for places in (gate.stop, gate.since, *gate.until)
+        for text in places.split("|")
     }
     matches = (PLACE.fullmatch(text) for text in texts if not text.startswith(PROGRAM))
     return sorted({match["name"] for match in matches if match})
