@@ -47,7 +47,6 @@ class Played:
     mutants: those that were to be tried
     again: what came of more guests, because gates were not opened in each round
     blamed: the kernel's first error message names mm/unmap, or says what the last mutant must cause
-    complaints: the first line of each of the kernel's error messages
     """
 
     name: str
@@ -61,7 +60,6 @@ class Played:
     mutants: tuple[str, ...] = ()
     blamed: bool = False
     again: "tuple[Played, ...]" = ()
-    complaints: tuple[str, ...] = ()
 
     @property
     def plain(self) -> Outcome | None:
@@ -80,7 +78,7 @@ def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
     return Played(
         name, scene, rounds, tuple(map(outcome, heard.transcript.sections)), heard.report,
         complaints[0] if complaints else "", str(heard.transcript.lost or ""),
-        heard.built.target.name, blamed=is_blamed(heard), complaints=tuple(complaints),
+        heard.built.target.name, blamed=is_blamed(heard),
     )  # fmt: skip
 
 

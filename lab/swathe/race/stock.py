@@ -18,6 +18,7 @@ from swathe.kernel import build, compiler
 from swathe.race import debian, image, judge, play, scene
 from swathe.race.debian import Packages
 from swathe.race.judge import Outcome, Played
+from swathe.race.places import Symbols
 from swathe.race.play import RaceRequest, Stage
 from swathe.race.scene import Scene
 
@@ -47,7 +48,7 @@ class Bug(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     control: tuple[str, ...] = ()
     scene: str = ""
     free: bool = False
-    says: str = ""
+    gate: str = ""
     why: str = ""
 
 
@@ -134,6 +135,12 @@ class Show:
         found = image.built(debian.image(self.home), self.request.kernel.target)
         return replace(found, version=self.packages.packages[0])
 
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Of all scenes: they are read in a guest."""
+        wanted = [bug for bug in load().bug if bug.scene and self.series in bug.kernels]
+        return image.symbols(self.built, None, map(scene_of, wanted))
+
     def all(self, bugs: Sequence[Bug]) -> Iterator[Shown]:
         """Yield what came of each bug: one guest for the programs, two for each scene."""
         plain = self.plain([bug for bug in bugs if bug.program])
@@ -184,20 +191,24 @@ class Show:
     def scene(self, bug: Bug) -> Shown:
         """Play a scene with its gates, and without."""
         wanted = scene_of(bug)
-        symbols = image.symbols(self.built, None, [wanted])
         program = compiled(SCENES / Path(bug.scene).parent / f"{wanted.program}.c")
         request = replace(self.request, image=self.built.image)
         control = msgspec.structs.replace(wanted, arguments=bug.control or wanted.arguments)
         found = [
-            play.attempt(Stage(self.built, symbols, way), bug.name, one, program, self.stop)
-            for way, one in ((request, wanted), (replace(request, control=True), control))
+            play.attempt(Stage(self.built, self.symbols, way), bug.name, one, program, self.stop)
+            for way, one in (
+                (request, wanted),
+                (replace(request, control=not bug.gate), control),
+            )
         ]
         return self.compared(bug, *found)
 
     def compared(self, bug: Bug, played: Played, control: Played) -> Shown:
         rounds, seen = counted(bug, played)
         outcome = Outcome("", *counted(bug, control))
-        said = bug.says or (played.plain.said if played.plain else "")
+        said = played.plain.said if played.plain else ""
+        if bug.gate and seen:
+            said = f"a processor came to gate {bug.gate}"
         missed = "; ".join(judge.missed(played)) if not seen else ""
         lost = played.lost if not rounds else ""
         return Shown(bug, self.series, rounds, seen, missed or lost or said, outcome)
@@ -205,15 +216,11 @@ class Show:
 
 def counted(bug: Bug, played: Played) -> tuple[int, int]:
     """Return how many rounds there were in all guests, and in how many the bug was seen."""
-    rounds = seen = 0
-    for one in (played, *played.again):
-        here = one.plain.rounds if one.plain else 0
-        rounds += here or one.wanted
-        if bug.says:
-            seen += sum(bug.says in line for line in one.complaints)
-        elif one.plain:
-            seen += one.plain.wrong
-    return rounds, seen
+    plain = [one.plain for one in (played, *played.again) if one.plain]
+    rounds = sum(one.rounds for one in plain)
+    if bug.gate:
+        return rounds, sum(seen.hits for seen in played.gates if seen.name == bug.gate)
+    return rounds, sum(one.wrong for one in plain)
 
 
 def show(names: Sequence[str], request: RaceRequest) -> int:
