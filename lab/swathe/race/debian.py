@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian's prebuilt kernels: their packages, the image, and modules for a guest that has no udev."""
+"""Debian's prebuilt kernels: packages, image, and modules for a guest without udev."""
 
 import lzma
 import re
@@ -18,14 +18,14 @@ DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 PACKED = ".ko.xz"
 
 
-class Packages(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ImagePackages(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The packages of a kernel, and the suite that has them."""
 
     suite: str
     packages: tuple[str, ...]
 
 
-def fetch(series: str, wanted: Packages) -> Path:
+def fetch(series: str, wanted: ImagePackages) -> Path:
     """Return the directory with the unpacked packages; they are downloaded once."""
     home = BUILD / "stock" / series / wanted.packages[0]
     with locked(f"stock-{series}"):

@@ -83,6 +83,9 @@ def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
 
 
 def is_blamed(heard: Witness) -> bool:
+    """An image that was not built here has no mm/unmap that could be blamed."""
+    if not heard.built.config_hash:
+        return False
     report = kernel_log.first_report(heard.transcript.console)
     last = heard.transcript.sections[-1].words[-1] if heard.transcript.sections else ""
     says = next((one.says for one in mutants.load() if one.name == last), "")

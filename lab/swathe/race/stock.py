@@ -16,7 +16,7 @@ from swathe.guest import session
 from swathe.guest.session import Transcript
 from swathe.kernel import build, compiler
 from swathe.race import debian, image, judge, play, scene
-from swathe.race.debian import Packages
+from swathe.race.debian import ImagePackages
 from swathe.race.judge import Outcome, Played
 from swathe.race.places import Symbols
 from swathe.race.play import RaceRequest, Stage
@@ -37,7 +37,7 @@ SWAP = (
 CONTROL = "control"
 
 
-class Bug(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class StockBug(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What shows a bug; what the keys mean is said in scenes/stock/bugs.toml."""
 
     page: str
@@ -52,18 +52,20 @@ class Bug(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     why: str = ""
 
 
-class Bugs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    images: dict[str, Packages]
-    bug: tuple[Bug, ...]
+class StockBugs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    images: dict[str, ImagePackages]
+    bug: tuple[StockBug, ...]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What came of a bug on a kernel: in how many rounds it was seen, and in how many without what
-    causes it (None: that was not run); why: why it is not possible.
+    """What came of a bug on a kernel: in how many rounds it was seen.
+
+    control: the same without what causes it; None: the guest did not come to that
+    why: why it is not possible
     """
 
-    bug: Bug
+    bug: StockBug
     kernel: str
     rounds: int = 0
     seen: int = 0
@@ -77,30 +79,32 @@ class Shown:
 
     @property
     def shown(self) -> bool:
-        """A bug that the control shows as often is none that the scene has arranged."""
-        without = self.control.wrong if self.control and not self.bug.free else 0
-        return self.seen > without
+        """A bug that the control shows as often is none that the program has caused."""
+        if not self.control or not self.control.rounds:
+            return False
+        return self.seen > (0 if self.bug.free else self.control.wrong)
 
     @property
     def surprising(self) -> bool:
-        return not self.why and self.shown != self.expected
+        """What did not run proves nothing, either."""
+        return not self.why and (not self.rounds or self.shown != self.expected)
 
     def __str__(self) -> str:
         if self.why:
             return f"{self.bug.name}: not possible here: {self.why}"
         word = "shown" if self.shown else "not shown"
-        known = "" if self.expected else f" (Linux {self.kernel} has it not)"
+        known = "" if self.expected else f" (Linux {self.kernel} does not have it)"
         counted = f"{self.seen} of {self.rounds} rounds"
         if self.control:
             counted += f", control: {self.control.wrong} of {self.control.rounds}"
         return f"{self.bug.name}: {word}{known}: {counted}{self.said and f': {self.said}'}"
 
 
-def load() -> Bugs:
-    return reading.convert(reading.toml(LIST.read_text(), LIST.name), Bugs, LIST.name)
+def load() -> StockBugs:
+    return reading.convert(reading.toml(LIST.read_text(), LIST.name), StockBugs, LIST.name)
 
 
-def named(names: Sequence[str], bugs: Bugs) -> list[Bug]:
+def named(names: Sequence[str], bugs: StockBugs) -> list[StockBug]:
     known = [bug.name for bug in bugs.bug]
     for name in names:
         if name not in known:
@@ -108,7 +112,7 @@ def named(names: Sequence[str], bugs: Bugs) -> list[Bug]:
     return [bug for bug in bugs.bug if not names or bug.name in names]
 
 
-def scene_of(bug: Bug) -> Scene:
+def scene_of(bug: StockBug) -> Scene:
     return scene.read(SCENES / f"{bug.scene}.toml")
 
 
@@ -118,11 +122,11 @@ def compiled(source: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Show:
+class Showing:
     """Shows bugs on the kernel of a series."""
 
     series: str
-    packages: Packages
+    packages: ImagePackages
     request: RaceRequest
     stop: threading.Event
 
@@ -141,7 +145,7 @@ class Show:
         wanted = [bug for bug in load().bug if bug.scene and self.series in bug.kernels]
         return image.symbols(self.built, None, map(scene_of, wanted))
 
-    def all(self, bugs: Sequence[Bug]) -> Iterator[Shown]:
+    def all(self, bugs: Sequence[StockBug]) -> Iterator[Shown]:
         """Yield what came of each bug: one guest for the programs, two for each scene."""
         plain = self.plain([bug for bug in bugs if bug.program])
         for bug in bugs:
@@ -150,9 +154,9 @@ class Show:
             elif bug.scene and self.series in bug.kernels:
                 yield self.scene(bug)
             else:
-                yield Shown(bug, self.series, why=bug.why or f"Linux {self.series} has it not")
+                yield Shown(bug, self.series, why=bug.why or f"no scene for Linux {self.series}")
 
-    def plain(self, bugs: Sequence[Bug]) -> Mapping[str, Shown]:
+    def plain(self, bugs: Sequence[StockBug]) -> Mapping[str, Shown]:
         """Run programs without gates, each with its control behind."""
         if not bugs:
             return {}
@@ -173,13 +177,13 @@ class Show:
     def boot(self, words: str) -> str:
         return f"{words} {self.request.boot}".strip()
 
-    def runs(self, bug: Bug) -> Iterator[str]:
+    def runs(self, bug: StockBug) -> Iterator[str]:
         rounds = str(self.request.rounds or ROUNDS)
         for way, arguments in (("shows", bug.arguments), (CONTROL, bug.control)):
             words = f"timeout {play.LIMIT} /bin/{bug.program}", rounds, *arguments
             yield f"report {way} {bug.name} -- {' '.join(words)}"
 
-    def judged(self, bug: Bug, heard: Transcript) -> Shown:
+    def judged(self, bug: StockBug, heard: Transcript) -> Shown:
         found = [judge.outcome(section) for section in heard.of("shows", bug.name)]
         control = [judge.outcome(section) for section in heard.of(CONTROL, bug.name)]
         if not found or not control:
@@ -188,8 +192,8 @@ class Show:
         said = one.said or other.said
         return Shown(bug, self.series, one.rounds, one.wrong, said, other)
 
-    def scene(self, bug: Bug) -> Shown:
-        """Play a scene with its gates, and without."""
+    def scene(self, bug: StockBug) -> Shown:
+        """Play a scene, and its control."""
         wanted = scene_of(bug)
         program = compiled(SCENES / Path(bug.scene).parent / f"{wanted.program}.c")
         request = replace(self.request, image=self.built.image)
@@ -203,7 +207,7 @@ class Show:
         ]
         return self.compared(bug, *found)
 
-    def compared(self, bug: Bug, played: Played, control: Played) -> Shown:
+    def compared(self, bug: StockBug, played: Played, control: Played) -> Shown:
         rounds, seen = counted(bug, played)
         outcome = Outcome("", *counted(bug, control))
         said = played.plain.said if played.plain else ""
@@ -214,7 +218,7 @@ class Show:
         return Shown(bug, self.series, rounds, seen, missed or lost or said, outcome)
 
 
-def counted(bug: Bug, played: Played) -> tuple[int, int]:
+def counted(bug: StockBug, played: Played) -> tuple[int, int]:
     """Return how many rounds there were in all guests, and in how many the bug was seen."""
     plain = [one.plain for one in (played, *played.again) if one.plain]
     rounds = sum(one.rounds for one in plain)
@@ -228,9 +232,9 @@ def show(names: Sequence[str], request: RaceRequest) -> int:
     bugs, series = load(), request.kernel.kernel
     if series not in bugs.images:
         raise CheckFailed(f"there is no image of Linux {series}: {', '.join(bugs.images)}")
-    with_stop = Show(series, bugs.images[series], request, threading.Event())
+    showing = Showing(series, bugs.images[series], request, threading.Event())
     found = []
-    for one in with_stop.all(named(names, bugs)):
+    for one in showing.all(named(names, bugs)):
         ui.result(str(one))
         found.append(one)
     ui.result(summary(found))

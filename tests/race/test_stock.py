@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The bugs of stock kernels: the list and the page say the same; what a guest says is judged."""
+
+import lzma
+import re
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swathe.base.errors import CheckFailed, UsageError, VmLost
+from swathe.base.paths import ROOT, SCENES
+from swathe.guest import vm
+from swathe.guest.session import Transcript
+from swathe.kernel.arch import X86_64
+from swathe.kernel.build import KernelRequest
+from swathe.race import debian, image, judge, stock
+from swathe.race.gates import Report, Seen
+from swathe.race.judge import Outcome, Played, Witness
+from swathe.race.play import RaceRequest
+from swathe.race.scene import Gate, Scene
+from swathe.race.stock import Showing, Shown, StockBug
+
+PAGE = ROOT / "docs" / "stock-bugs.md"
+ROW = re.compile(r"^\| \[[^]]*\]\(#([^)]+)\) \| ([^|]*) \|", re.MULTILINE)
+BUGS = stock.load()
+BUG = StockBug("page", "odd", ("7.3",), program="odd", control=("control",))
+ASKED = RaceRequest(KernelRequest("7.3"), (), 1)
+SHOWING = Showing("7.3", BUGS.images["7.3"], ASKED, threading.Event())
+GATE = Gate("came", "f", ("g",))
+
+
+def table() -> dict[str, str]:
+    """The kernels of each bug of the page's table, by its heading."""
+    return dict(ROW.findall(PAGE.read_text()))
+
+
+def test_each_bug_of_the_page_has_a_row_and_each_row_a_bug() -> None:
+    assert {bug.page for bug in BUGS.bug} == set(table())
+    names = [bug.name for bug in BUGS.bug]
+    assert len({*names}) == len(names)
+
+
+def test_rows_name_kernels_that_have_the_bug() -> None:
+    known = table()
+    for bug in BUGS.bug:
+        assert all(kernel in known[bug.page] for kernel in bug.kernels), bug.name
+        assert {*bug.kernels} <= {*BUGS.images}, bug.name
+
+
+@pytest.mark.parametrize("bug", BUGS.bug, ids=lambda bug: bug.name)
+def test_a_row_says_what_shows_the_bug_or_why_nothing_does(bug: StockBug) -> None:
+    assert [bool(bug.program), bool(bug.scene), bool(bug.why)].count(True) == 1
+    if bug.program:
+        assert (stock.HOME / f"{bug.program}.c").is_file()
+        assert bug.control, "the program could say so always"
+    if bug.scene:
+        found = stock.scene_of(bug)
+        assert (SCENES / Path(bug.scene).parent / f"{found.program}.c").is_file()
+        assert not bug.gate or bug.gate in [gate.name for gate in found.gate]
+
+
+def test_no_program_is_left_over() -> None:
+    files = {path.stem for path in stock.HOME.glob("*.c")}
+    scenes = {stock.scene_of(bug).program for bug in BUGS.bug if bug.scene.startswith("stock/")}
+    assert files == {bug.program for bug in BUGS.bug if bug.program} | scenes
+
+
+def test_what_is_said() -> None:
+    found = Shown(BUG, "7.3", 20, 19, "wrong", Outcome("", 20, 0))
+    assert str(found) == "odd: shown: 19 of 20 rounds, control: 0 of 20: wrong"
+    assert not found.surprising
+    other = replace(found, kernel="6.12", seen=0, said="")
+    assert str(other) == (
+        "odd: not shown (Linux 6.12 does not have it): 0 of 20 rounds, control: 0 of 20"
+    )
+    assert not other.surprising
+    assert replace(found, seen=0).surprising
+    impossible = Shown(BUG, "7.3", why="needs a device")
+    assert str(impossible) == "odd: not possible here: needs a device"
+    assert not impossible.surprising
+    assert stock.summary([found, other, impossible]) == "1 shown, 1 not shown, 1 not possible"
+
+
+def test_what_the_control_shows_as_well_is_not_shown() -> None:
+    found = Shown(BUG, "7.3", 20, 20, "", Outcome("", 20, 20))
+    assert not found.shown
+    free = StockBug("page", "odd", ("7.3",), scene="odd", free=True)
+    assert replace(found, bug=free).shown
+    assert not replace(found, control=None).shown
+
+
+def test_what_did_not_run_proves_nothing() -> None:
+    other = Shown(BUG, "6.12", 20, 0, "", Outcome("", 20, 0))
+    assert not other.surprising
+    assert replace(other, rounds=0).surprising
+    assert not Shown(BUG, "7.3", 20, 20, "", Outcome("", 0, 0)).shown
+
+
+def test_a_program_and_its_control_are_judged() -> None:
+    text = (
+        "@ shows odd\n# lost\nrounds 20 wrong 20\n\n? 1\n"
+        "@ control odd\nrounds 20 wrong 0\n\n? 0\n"
+    )  # fmt: skip
+    found = SHOWING.judged(BUG, Transcript(text, "", vm.Exit(0)))
+    assert (found.rounds, found.seen, found.said) == (20, 20, "lost")
+    assert found.control == Outcome("", 20, 0)
+    nothing = SHOWING.judged(BUG, Transcript("", "", vm.Exit(1)))
+    assert str(nothing) == "odd: not shown: 0 of 0 rounds: the program did not run"
+
+
+def test_a_guest_runs_each_program_and_its_control() -> None:
+    assert [*SHOWING.runs(BUG)] == [
+        "report shows odd -- timeout 120 /bin/odd 20",
+        "report control odd -- timeout 120 /bin/odd 20 control",
+    ]
+
+
+def played(wrong: int, hits: int) -> Played:
+    seen = (Seen("came", hits, hits, 0, hits, False, False),)
+    scene = Scene("", "p", (GATE,))
+    return Played("odd", scene, 20, (Outcome("", 20, wrong, "w"),), Report(20, seen), "", "")
+
+
+def test_a_scene_is_compared_with_its_control() -> None:
+    bug = StockBug("page", "odd", ("7.3",), scene="odd")
+    found = SHOWING.compared(bug, played(19, 20), played(0, 0))
+    assert str(found) == "odd: shown: 19 of 20 rounds, control: 0 of 20: w"
+    gated = StockBug("page", "odd", ("7.3",), scene="odd", gate="came")
+    found = SHOWING.compared(gated, played(0, 18), played(0, 0))
+    assert (found.seen, found.shown) == (18, True)
+
+
+def test_nobody_is_blamed_on_an_image(tmp_path: Path) -> None:
+    (tmp_path / "vmlinuz").write_bytes(b"")
+    built = image.built(tmp_path / "vmlinuz", X86_64)
+    heard = Transcript("@ scene odd\n", "[ 1.0] BUG: Bad page\n", VmLost("it ended"))
+    found = judge.judged("odd", Scene("", "p", (GATE,)), 20, Witness(heard, None, built))
+    assert (found.complaint, found.blamed) == ("BUG: Bad page", False)
+
+
+def test_bugs_are_known_by_name() -> None:
+    assert [bug.name for bug in stock.named(["ksm_flag"], BUGS)] == ["ksm_flag"]
+    assert stock.named([], BUGS) == list(BUGS.bug)
+    with pytest.raises(UsageError, match="there is no bug 'odd'; there are lazyfree_fork, "):
+        stock.named(["odd"], BUGS)
+    with pytest.raises(CheckFailed, match=r"there is no image of Linux 6\.18: 6\.12, 7\.3"):
+        stock.show([], replace(ASKED, kernel=KernelRequest("6.18")))
+
+
+def test_modules_come_after_those_that_they_need(tmp_path: Path) -> None:
+    for name, needs in (("zram", "lz4_comp,zs"), ("lz4-comp", ""), ("zs", "lz4_comp")):
+        data = b"\x7fELF\0name=x\0depends=" + needs.encode() + b"\0"
+        (tmp_path / f"{name}.ko.xz").write_bytes(lzma.compress(data))
+    found = debian.modules(tmp_path, ["zram"], tmp_path / "kept")
+    assert [path.name for path in found] == ["lz4_comp.ko", "zs.ko", "zram.ko"]
+    assert found[0].read_bytes().startswith(b"\x7fELF")
+    with pytest.raises(CheckFailed, match=r"hold 0 files vmlinuz\* instead of 1"):
+        debian.image(tmp_path)
