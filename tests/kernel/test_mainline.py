@@ -10,6 +10,7 @@ import pytest
 from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
+from swathe.base.errors import CheckFailed
 from swathe.base.paths import MAINLINE, ROOT, SCENES
 from swathe.base.verdicts import Verdict
 from swathe.check import corrections, exported
@@ -48,6 +49,46 @@ removed = 1
 subject = "mm/rmap: work"
 message = "It does not work."
 scene = "by reading"
+"""
+OF_B = """
+[[patch]]
+name = "work-twice"
+row = "B1"
+file = "mm/rmap.c"
+functions = ["should_work"]
+fires = 1
+added = 1
+removed = 1
+needs = ["work"]
+subject = "mm: work twice"
+message = "Once does not do."
+scene = "bench zap"
+
+[[patch.part]]
+name = "work-twice-zap"
+file = "mm/zap.c"
+functions = ["zap"]
+fires = 1
+added = 1
+removed = 1
+"""
+TWICE = """
+@@
+@@
+should_work(...) {
+<...
+- !flags
++ !!flags
+...>
+}
+"""
+ZAP = """
+@@
+@@
+zap(...) {
+- work();
++	work_twice();
+}
 """
 HARDER = """
 @@
@@ -105,28 +146,62 @@ def write(repository: Path, small_tree: Path, out: Path) -> Export:
 
 def test_mails_are_written(write: Export, out: Path) -> None:
     assert write() == 0
-    names = ["0001-try-harder.patch", "0002-work.patch", "README.txt"]
-    assert sorted(path.name for path in out.iterdir()) == names
-    mail = (out / names[0]).read_text()
+    assert sorted(path.name for path in out.iterdir()) == ["README.txt", "a"]
+    names = ["0001-try-harder.patch", "0002-work.patch"]
+    assert sorted(path.name for path in (out / "a").iterdir()) == names
+    mail = (out / "a" / names[0]).read_text()
     assert "Subject: [PATCH 1/2] mm/rmap: try harder\n\nIt works.\n\nBut not always.\n" in mail
     assert '\n\nFixes: 123456789abc ("mm: try")\nSigned-off-by: ' in mail
     assert "\n---\nFound by reading.\n---\n mm/rmap.c |" in mail
     assert "+\tif (!should_work(flags) &&\n+\t    flags)\n" in mail
     assert corrections.forbidden(mail) == ""
     readme = (out / "README.txt").read_text()
-    assert "0002-work.patch\n    mm/rmap: work\n    shown: by reading\n" in readme
+    assert "a/0002-work.patch\n    mm/rmap: work\n    shown: by reading\n" in readme
 
 
-def verdicts(where: Path) -> dict[str, str]:
+def verdicts(where: Path, count: int = 6) -> dict[str, str]:
     """What failed of the checks that need no kernel source."""
     found = source.Source(where, of_tree(where), ours=False)
     tests = [test for test in corrections.trials(found) if not test.name.endswith("in style")]
-    assert len(tests) == 5
+    assert len(tests) == count
     return {test.name: test.detail for test in tests if test.verdict is not Verdict.PASSED}
 
 
 def test_mails_apply_alone_and_in_order(repository: Path, small_tree: Path) -> None:
     assert verdicts(small_tree) == {}
+
+
+@pytest.fixture
+def second_series(repository: Path, small_tree: Path) -> Path:
+    """Add a series b, whose patch changes two files and needs one of series a."""
+    (repository / "mainline/series").write_text(SERIES + OF_B)
+    (repository / "mainline/work-twice.cocci").write_text(TWICE)
+    (repository / "mainline/work-twice-zap.cocci").write_text(ZAP)
+    (small_tree / "mm/zap.c").write_text("void zap(void)\n{\n\twork();\n}\n")
+    return small_tree
+
+
+def test_a_series_has_what_it_needs_of_another(
+    second_series: Path, write: Export, out: Path
+) -> None:
+    assert write() == 0
+    names = ["0001-work.patch", "0002-work-twice.patch"]
+    assert sorted(path.name for path in (out / "b").iterdir()) == names
+    mail = (out / "b" / names[1]).read_text()
+    assert "-\treturn !flags;\n+\treturn !!flags;\n" in mail
+    assert "-\twork();\n+\twork_twice();\n" in mail
+    assert "b/0002-work-twice.patch\n    mm: work twice\n" in (out / "README.txt").read_text()
+
+
+def test_a_patch_applies_with_what_it_needs(second_series: Path) -> None:
+    assert verdicts(second_series, 9) == {}
+
+
+def test_a_need_that_is_not_declared_is_found(repository: Path, second_series: Path) -> None:
+    series = repository / "mainline/series"
+    series.write_text(series.read_text().replace('needs = ["work"]\n', ""))
+    with pytest.raises(CheckFailed, match="patch work-twice does not fit"):
+        verdicts(second_series, 9)
 
 
 def test_a_patch_that_needs_another_is_found(repository: Path, small_tree: Path) -> None:
@@ -204,15 +279,14 @@ def test_style_is_what_the_script_says(
 
 def test_every_rule_is_in_the_series() -> None:
     series = mainline.load()
-    names = {patch.name for patch in series.patch}
-    assert names == {path.stem for path in MAINLINE.glob("*.cocci")}
-    assert len(names) == len(series.patch)
+    names = [part.name for patch in series.patch for part in patch.parts]
+    assert sorted(names) == sorted(path.stem for path in MAINLINE.glob("*.cocci"))
 
 
 def test_every_patch_says_what_a_maintainer_asks() -> None:
     for patch in mainline.load().patch:
         assert len(patch.subject) <= 72, patch.name
-        assert patch.fixes or "No Fixes tag" in patch.note, patch.name
+        assert patch.fixes or "No Fixes tag" in patch.note or patch.letter != "a", patch.name
         assert len(patch.commit_message) > 200, patch.name
         for commit in patch.fixes:
             assert re.fullmatch(r'[0-9a-f]{12} \(".+"\)', commit), patch.name
@@ -226,18 +300,21 @@ def test_every_patch_says_what_shows_its_bug() -> None:
 
 
 def test_the_page_has_every_patch_in_its_row() -> None:
-    rows = [line for line in (ROOT / "docs/upstream.md").read_text().splitlines() if "| A" in line]
+    page = (ROOT / "docs/upstream.md").read_text()
+    rows = [line for line in page.splitlines() if re.match(r"\| [A-Z]\d", line)]
     for patch in mainline.load().patch:
-        said = f"`{patch.name}` +{patch.added} −{patch.removed}"
+        added, removed = (sum(getattr(part, key) for part in patch.parts)
+                          for key in ("added", "removed"))  # fmt: skip
+        said = f"`{patch.name}` +{added} −{removed}"
         (row,) = [line for line in rows if line.startswith(f"| {patch.row} |")]
-        assert re.search(rf"{re.escape(said)}[, ]", row), said
+        assert re.search(rf"{re.escape(said)}[, ]", row), f"{patch.row}: {said}"
         if " " not in patch.scene:
             assert f"scene `{patch.scene}`" in row, patch.name
 
 
 def test_git_takes_the_mails(write: Export, out: Path, small_tree: Path) -> None:
     assert write() == 0
-    mails = sorted(map(str, out.glob("*.patch")))
+    mails = sorted(map(str, out.glob("a/*.patch")))
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["am", "-q", *mails]):
         subprocess.run(["git", *words], cwd=small_tree, env=exported.GIT, check=True)
     log = subprocess.run(

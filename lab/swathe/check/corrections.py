@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The patches of "./swathe export --mainline": what a maintainer's tools would say of them.
 
-Each must apply alone to the untouched tree, and all of them in order, by "git am"; none may say
-anything of Swathe; scripts/checkpatch.pl --strict must find nothing. Their objects are compiled
-only if asked for: alone and in order, without a new warning at W=1, as for every architecture that
-there is a compiler for.
+Each must apply alone to the untouched tree, with what it needs, and each series in order, by
+"git am"; none may say anything of Swathe; scripts/checkpatch.pl --strict must find nothing. Their
+objects are compiled only if asked for: alone and in order, without a new warning at W=1, as for
+every architecture that there is a compiler for.
 """
 
 import re
@@ -20,8 +20,7 @@ from swathe.check import checkpatch, exported
 from swathe.kernel import apt, build, config, hooks, mainline, patches, source, tree
 from swathe.kernel.arch import ARCHES
 from swathe.kernel.build import KernelRequest
-from swathe.kernel.hooks import PatchStep
-from swathe.kernel.mainline import Correction
+from swathe.kernel.mainline import MadePatch, MainlinePatch
 from swathe.kernel.source import Source
 
 PART = "mainline"
@@ -37,29 +36,47 @@ COMPLAINT = re.compile(r"^(\S+?)(?::\d+)*: (?:warning|error): (.*)$", re.MULTILI
 
 
 @dataclass(frozen=True)
-class MadeCorrections:
-    """The patches, and what each must do to the tree that they were made from."""
+class WrittenSeries:
+    """A series that was written, and what each of its patches must do to the untouched tree."""
 
     found: Source
-    steps: tuple[PatchStep[Correction], ...]
-    mails: Mapping[str, bytes]
-    directory: Path
+    letter: str
+    made: tuple[MadePatch, ...]
+    mails: tuple[Path, ...]
 
     @property
-    def pairs(self) -> list[tuple[Path, PatchStep[Correction]]]:
-        paths = [self.directory / name for name in self.mails]
-        return list(zip(paths, self.steps, strict=True))
+    def pairs(self) -> list[tuple[Path, MadePatch]]:
+        """The mails, each with its patch; not of patches that belong to another series."""
+        every = zip(self.mails, self.made, strict=True)
+        return [(mail, patch) for mail, patch in every if patch.entry.letter == self.letter]
 
     @property
     def stock(self) -> dict[str, bytes]:
-        paths = {step.hook.file for step in self.steps}
-        return {path: (self.found.tree / path).read_bytes() for path in sorted(paths)}
+        paths = sorted(mainline.together(self.made))
+        return {path: (self.found.tree / path).read_bytes() for path in paths}
+
+    def mails_of(self, patches: Sequence[MadePatch]) -> list[Path]:
+        names = {patch.entry.name for patch in patches}
+        every = zip(self.mails, self.made, strict=True)
+        return [mail for mail, patch in every if patch.entry.name in names]
 
 
-def make(found: Source, directory: Path) -> MadeCorrections:
-    steps = tuple(mainline.steps(found))
+def written(found: Source, directory: Path) -> list[WrittenSeries]:
+    """Write all series, and read them again."""
     mainline.write(found, directory)
-    return MadeCorrections(found, steps, mainline.mails(found, list(steps)), directory)
+    series = mainline.load()
+    return [
+        WrittenSeries(
+            found, letter, tuple(mainline.make(found, series.lettered(letter))),
+            tuple(sorted((directory / letter).glob("*.patch"))),
+        )
+        for letter in series.letters
+    ]  # fmt: skip
+
+
+def alone(found: Source, patch: MainlinePatch) -> list[MadePatch]:
+    """Make a patch of the untouched tree with nothing but what it needs."""
+    return mainline.make(found, mainline.load().with_needs([patch]))
 
 
 def run(asked: KernelRequest, compiles: bool) -> list[Test]:
@@ -73,14 +90,17 @@ def run(asked: KernelRequest, compiles: bool) -> list[Test]:
 def trials(found: Source, compiles: bool = False) -> Iterator[Test]:
     ui.note(f"making the patches for Linux {found.version}")
     with scratch(PART) as stage:
-        made = make(found, stage / "made")
-        yield judge("all in order", in_order(made, stage))
-        for path, step in made.pairs:
-            yield judge(f"{step.hook.name} applies alone", by_itself(made, path, step, stage))
-            yield judge(f"{step.hook.name} in words", forbidden(path.read_text()))
-            yield judge(f"{step.hook.name} in style", unclean(found, path))
+        every = written(found, stage / "made")
+        for series in every:
+            yield judge(f"{series.letter}, in order", in_order(series, stage))
+            for path, patch in series.pairs:
+                name = patch.entry.name
+                yield judge(f"{name} applies alone", by_itself(series, patch.entry, stage))
+                yield judge(f"{name} in words", forbidden(path.read_text()))
+                yield judge(f"{name} in style", unclean(found, path))
+        yield judge("all series after each other", all_fit(found))
         if compiles:
-            yield from compiled(made)
+            yield from compiled(found, every)
 
 
 def judge(name: str, complaint: str) -> Test:
@@ -105,13 +125,13 @@ def unclean(found: Source, mail: Path) -> str:
     return "; ".join(lines)
 
 
-def git_am(made: MadeCorrections, where: Path, mails: Sequence[Path]) -> str:
+def git_am(series: WrittenSeries, where: Path, mails: Sequence[Path]) -> str:
     """Apply mails to a repository of the stock files; return what went wrong."""
-    patches.copy(made.found.tree, made.stock, where)
+    patches.copy(series.found.tree, series.stock, where)
     for words in (
         ["init", "-q"],
         ["add", "-A"],
-        ["commit", "-q", "-m", f"Linux {made.found.version}"],
+        ["commit", "-q", "-m", f"Linux {series.found.version}"],
         ["am", "-q", *map(str, mails)],
     ):
         done = process.run(["git", *words], cwd=where, env=exported.GIT, quiet=True)
@@ -125,47 +145,64 @@ def differs(where: Path, wanted: Mapping[str, bytes]) -> str:
     return f"{odd[0]} differs from what the semantic patch makes" if odd else ""
 
 
-def in_order(made: MadeCorrections, stage: Path) -> str:
-    where = stage / "all"
-    wanted = made.stock | {step.hook.file: step.after.encode() for step in made.steps}
-    return git_am(made, where, [path for path, _ in made.pairs]) or differs(where, wanted)
+def in_order(series: WrittenSeries, stage: Path) -> str:
+    where = stage / series.letter
+    wanted = series.stock | mainline.together(series.made)
+    return git_am(series, where, series.mails) or differs(where, wanted)
 
 
-def by_itself(made: MadeCorrections, mail: Path, step: PatchStep[Correction], stage: Path) -> str:
-    where = stage / step.hook.name
+def by_itself(series: WrittenSeries, patch: MainlinePatch, stage: Path) -> str:
+    where = stage / patch.name
     try:
-        wanted = made.stock | {step.hook.file: mainline.alone(made.found, step.hook)}
+        made = alone(series.found, patch)
     except CheckFailed as error:
         return str(error).partition("\n")[0]
-    return git_am(made, where, [mail]) or differs(where, wanted)
+    wanted = series.stock | mainline.together(made)
+    return git_am(series, where, series.mails_of(made)) or differs(where, wanted)
 
 
-def compiled(made: MadeCorrections) -> Iterator[Test]:
+def all_fit(found: Source) -> str:
+    """Whether each series can still be made where those before it were applied."""
+    try:
+        mainline.make(found, mainline.load().patch)
+    except CheckFailed as error:
+        return str(error).partition("\n")[0]
+    return ""
+
+
+def compiled(found: Source, every: Sequence[WrittenSeries]) -> Iterator[Test]:
     """Compile the objects that the patches change, for each architecture."""
     for arch in ARCHES:
         request = KernelRequest(
-            str(made.found.version.series), flavor=FLAVOR, arch=arch, pristine=True, variant=VARIANT
+            str(found.version.series), flavor=FLAVOR, arch=arch, pristine=True, variant=VARIANT
         )
         apt.need(request.target.packages)
         with locked(f"{PART}-{arch}"), processors.one():
-            yield from Compiler(made, request).tests()
+            compiler = Compiler(found, every, request)
+            for series in every:
+                yield from compiler.tests(series)
 
 
 class Compiler:
     """Compiles single objects of a tree of hard links, in which files are replaced."""
 
-    def __init__(self, made: MadeCorrections, request: KernelRequest) -> None:
-        self.made, self.arch = made, request.arch
-        self.tree = tree.TREES / f"{made.found.key}-{PART}"
-        self.out = BUILD / "out" / f"{made.found.key}-{PART}-{request.arch}"
-        tree.mirror(made.found, self.tree, set(made.stock))
-        self.put(made.stock)
+    def __init__(
+        self, found: Source, every: Sequence[WrittenSeries], request: KernelRequest
+    ) -> None:
+        self.found, self.arch = found, request.arch
+        self.tree = tree.TREES / f"{found.key}-{PART}"
+        self.out = BUILD / "out" / f"{found.key}-{PART}-{request.arch}"
+        self.files = {path: data for series in every for path, data in series.stock.items()}
+        tree.mirror(found, self.tree, set(self.files))
+        self.put({})
         self.make = build.make_command(self.tree, self.out, request.target)
         config.configure(self.make, self.tree, self.out, request.config_flavor)
-        self.stock = {path: self.compile(path) for path in made.stock}
+        paths = {path for series in every for patch in series.made for path in patch.entry.objects}
+        self.stock = {path: self.compile(path) for path in sorted(paths)}
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        tree.write(self.tree, dict(files))
+        """Make the tree the stock one with these files replaced."""
+        tree.write(self.tree, self.files | dict(files))
 
     def compile(self, path: str) -> set[str]:
         """Compile one object; return its warnings and errors, without their lines."""
@@ -178,16 +215,15 @@ class Compiler:
         said = {f"{file}: {words}" for file, words in COMPLAINT.findall(text)}
         return said or ({process.last_line(text)} if status else set())
 
-    def test(self, name: str, path: str) -> Test:
-        new = self.compile(path) - self.stock[path]
+    def test(self, name: str, patch: MainlinePatch) -> Test:
+        new = {said for path in patch.objects for said in self.compile(path) - self.stock[path]}
         return judge(f"{name} compiles ({self.arch})", "; ".join(sorted(new)))
 
-    def tests(self) -> Iterator[Test]:
-        for step in self.made.steps:
-            path = step.hook.file
-            self.put({path: mainline.alone(self.made.found, step.hook)})
-            yield self.test(f"{step.hook.name} alone", path)
-            self.put({path: self.made.stock[path]})
-        for step in self.made.steps:
-            self.put({step.hook.file: step.after.encode()})
-            yield self.test(f"{step.hook.name} in order", step.hook.file)
+    def tests(self, series: WrittenSeries) -> Iterator[Test]:
+        for _, patch in series.pairs:
+            self.put(mainline.together(alone(self.found, patch.entry)))
+            yield self.test(f"{patch.entry.name} alone", patch.entry)
+        for number, patch in enumerate(series.made, 1):
+            self.put(mainline.together(series.made[:number]))
+            yield self.test(f"{series.letter}: {patch.entry.name} in order", patch.entry)
+        self.put({})

@@ -10,10 +10,11 @@ for the release they are made from; --source names another.
     ./swathe export ~/swathe-patches --source ~/linux-6.12.94   for that tree
     ./swathe test export                                        check what it writes
 
-With --mainline, DIR gets other patches: corrections of bugs of the untouched
-newest kernel, as mainline could take them, without anything of Swathe.
+With --mainline, DIR gets other patches: series a, b and c of docs/upstream.md,
+each in a directory of its own, for the untouched newest kernel, as mainline
+could take them, without anything of Swathe.
 
-    ./swathe export --mainline ~/corrections                    for Debian's Linux 7.3
+    ./swathe export --mainline ~/for-mainline                   for Debian's Linux 7.3
     ./swathe test mainline                                      check what it writes
 """
 
@@ -38,14 +39,14 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
     parser.add_argument(
         "--mainline", action="store_true",
-        help="write corrections for mainline instead, from the newest kernel",
+        help="write patches for mainline instead, from the newest kernel",
     )  # fmt: skip
     arguments.add_source_arguments(parser)
 
 
 def write_mainline(request: ExportRequest) -> None:
     found = source.get(mainline.load().kernel, request.source)
-    ui.note(f"correcting Linux {found.version}, in memory")
+    ui.note(f"patching Linux {found.version}, in memory")
     count = mainline.write(found, request.directory)
     ui.note(
         f"{ui.plural(count, 'patch', 'patches')} for Linux {found.version}: "
