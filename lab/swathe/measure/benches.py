@@ -227,10 +227,11 @@ BENCHES = (
     Bench(
         "movewait",
         "a thread on another processor reads pages at random, which move meanwhile: how long it "
-        "waits; instructions are those of both processors",
+        "waits; instructions are those of the thread that moves them",
         ("move_pages", "compact"),
         "allocating and filling the pages",
         cpus=3,
+        own_time=True,
         guests=2,
         seconds=20,
         boot=vm.TWO_NODES,
