@@ -230,7 +230,7 @@ BENCHES = (
         "waits; instructions are those of the thread that moves them",
         ("move_pages", "compact"),
         "allocating and filling the pages",
-        cpus=3,
+        cpus=2,
         own_time=True,
         guests=2,
         seconds=20,
