@@ -91,7 +91,7 @@ def test_ci_is_what_seldom_finds_anything_besides() -> None:
         part.name for part in test_parts.of(usual)
     }
     assert besides == {
-        "export", "mainline", "model", "seeded", "race", "newest", "arm64",
+        "export", "model", "seeded", "race", "newest", "arm64",
         rotation.one_of(test_parts.IN_TURN, ci.commit),
     }  # fmt: skip
     assert not ci.configs.wanted

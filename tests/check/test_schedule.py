@@ -241,13 +241,13 @@ def test_ci_boots_the_newest_kernel_or_arm64_and_says_which(commit: int) -> None
 
 def test_each_commit_runs_one_of_those_that_take_turns_and_says_so() -> None:
     seen = set()
-    for commit in range(5, 5 + 72):
+    for commit in range(5, 5 + 96):
         turned = replace(request("ci"), commit=commit)
         [part] = [each for each in test_parts.of(turned) if each.name in test_parts.IN_TURN]
-        assert part.says == "this commit, of debian13, field, powercut"
+        assert part.says == "this commit, of mainline, debian13, field, powercut"
         seen.add((part.name, commit % rotation.TWELFTHS, rotation.first_of_two(commit)))
     # With each part of the programs and of the scenes, and with either kernel.
-    assert len(seen) == 72
+    assert len(seen) == 96
 
 
 def test_twelve_commits_run_every_program_with_kasan_once() -> None:

@@ -53,7 +53,7 @@ NEEDING = ("memx", "races", "trace")
 # which is in the light part.
 SELDOM_CHECKED = ("reference", "ahead")
 # What goes with Swathe, and is seldom changed: each commit of CI runs one of them.
-IN_TURN = (debian13.PART, field_trials.PART, powercuts.PART)
+IN_TURN = (corrections.PART, debian13.PART, field_trials.PART, powercuts.PART)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ TABLE = (
     PartEntry(corrections.PART, When.CI,
         lambda asked: corrections.run(asked.guest.kernel, asked.compiles),
         "patches of ./swathe export --mainline: by git am, alone and in order, their words and "
-        "style; with --compile their objects, for each architecture"),
+        "style; with --compile their objects, for each architecture", says=in_turn),
     PartEntry(spin.PART, When.CI,
         lambda asked: spin.run_unless_recorded() if asked.rotates else spin.run(),
         "model checking with SPIN: how page tables are freed and dropped"),

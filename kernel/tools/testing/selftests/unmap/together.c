@@ -499,7 +499,7 @@ static bool carry(int uffd, const char *from, const char *to)
 
 static bool carry_often(struct mover *mover, char *const place[2], const int uffd[2])
 {
-	for (int round = 0; round < ROUNDS / 2; round++) {
+	for (int round = 0; round < ROUNDS / 4; round++) {
 		char *from = place[round % 2], *to = place[!(round % 2)];
 
 		CHECK(mover_goes_on(mover));
