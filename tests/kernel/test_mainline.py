@@ -322,3 +322,9 @@ def test_git_takes_the_mails(write: Export, out: Path, small_tree: Path) -> None
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert "Found by reading" not in log.stdout
+
+
+def test_every_patch_has_source_files_that_are_compiled() -> None:
+    for patch in mainline.load().patch:
+        assert patch.objects, patch.name
+        assert all(path.endswith(".c") for path in patch.objects), patch.name

@@ -83,7 +83,8 @@ class MainlinePatch(FilePart, frozen=True, forbid_unknown_fields=True, kw_only=T
     @property
     def objects(self) -> tuple[str, ...]:
         """The source files whose objects show that it compiles."""
-        return self.compiles or tuple(part.file for part in self.parts)
+        changed = tuple(part.file for part in self.parts if part.file.endswith(".c"))
+        return self.compiles or changed
 
     @property
     def commit_message(self) -> str:
