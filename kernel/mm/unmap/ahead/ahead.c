@@ -34,11 +34,11 @@
 /* Each stretch is flushed, where stock flushes once for a batch of 31: shorter ones cost more. */
 #define AHEAD_SHORT		4
 
-DEFINE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
+DEFINE_PER_CPU(struct unmap_pause, unmap_ahead_pause);
 
 static void ahead_learn(bool failed)
 {
-	unmap_ahead_learn(&unmap_ahead_pause, failed, AHEAD_LONGEST_PAUSE);
+	unmap_pause_learn(&unmap_ahead_pause, failed, AHEAD_LONGEST_PAUSE);
 }
 
 /* Law 2: how many entries follow the first one in its table and VMA. */

@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 
 #include "../internal.h"
+#include "../pause.h"
 #include "../knobs.h"
 
 /* A stretch has at most 32 folios: the first, and its successors. */
@@ -55,39 +56,7 @@ struct unmap_ahead {
 	struct unmap_taken taken[UNMAP_AHEAD_MAX];
 };
 
-/**
- * struct unmap_ahead_pause - how often to try
- * @left: how many first folios to unmap alone
- * @length: how many that were after the last failure
- *
- * Per CPU.  Others may come in between: then it is tried more or less often.
- */
-struct unmap_ahead_pause {
-	unsigned char left, length;
-};
-
-/* Whether to unmap this folio alone.  Bounds what is lost where those behind it must not go. */
-static __always_inline bool unmap_ahead_pauses(struct unmap_ahead_pause __percpu *pause)
-{
-	unsigned char left = raw_cpu_read(pause->left);
-
-	if (likely(!left))
-		return false;
-	raw_cpu_write(pause->left, left - 1);
-	return true;
-}
-
-/* If it has @failed, pause for @longest first folios at most. */
-static __always_inline void unmap_ahead_learn(struct unmap_ahead_pause __percpu *pause,
-					      bool failed, unsigned char longest)
-{
-	unsigned char length = unmap_pause_after(failed, raw_cpu_read(pause->length), longest);
-
-	raw_cpu_write(pause->length, length);
-	raw_cpu_write(pause->left, length);
-}
-
-DECLARE_PER_CPU(struct unmap_ahead_pause, unmap_ahead_pause);
+DECLARE_PER_CPU(struct unmap_pause, unmap_ahead_pause);
 
 /* How often the task has stopped to run so far. */
 static inline unsigned long unmap_ahead_switches(void)
@@ -134,7 +103,7 @@ static inline bool unmap_ahead_may_lead(struct folio *folio)
 {
 	return !folio_test_large(folio) && folio_mapcount(folio) == 1 &&
 	       !folio_test_ksm(folio) && READ_ONCE(unmap_max_run) > 1 &&
-	       !unmap_ahead_pauses(&unmap_ahead_pause);
+	       !unmap_pauses(&unmap_ahead_pause);
 }
 
 #endif /* __MM_UNMAP_AHEAD_H */

@@ -29,7 +29,7 @@
 #define LIST_REFUSED_MAX	8
 #define LIST_VMAS_MAX		8
 
-static DEFINE_PER_CPU(struct unmap_ahead_pause, list_pause);
+static DEFINE_PER_CPU(struct unmap_pause, list_pause);
 
 /*
  * Whether the loop would unmap the folio, so far as can be seen without its entries: it is
@@ -278,7 +278,7 @@ static noinline void list_share_flush(struct list_head *rest, bool references, b
 	look = list_prepare_all(&ahead);
 	/* If few of the folios went, pause for some first folios. */
 	if (list_take_all(&ahead, look.seen))
-		unmap_ahead_learn(&list_pause, 4 * ahead.nr < look.mapped, LIST_LONGEST_PAUSE);
+		unmap_pause_learn(&list_pause, 4 * ahead.nr < look.mapped, LIST_LONGEST_PAUSE);
 	unmap_count(UNMAP_STAT_AHEAD_LISTED, ahead.nr);
 	unmap_ahead_end(&ahead);
 	VM_WARN_ON_ONCE(ahead.nr && unmap_flush_precedes_write());
@@ -307,7 +307,7 @@ void unmap_flush_for_write(struct folio *folio, struct list_head *rest, bool may
 		return;
 	if (unmap_enabled(UNMAP_BIT_EVICT) && may_unmap && folio_test_swapbacked(folio) &&
 	    !list_empty(rest) && READ_ONCE(unmap_max_run) > 1 &&
-	    !unmap_ahead_pauses(&list_pause))
+	    !unmap_pauses(&list_pause))
 		list_share_flush(rest, !ignore_references, gfp & __GFP_IO);
 	try_to_unmap_flush_dirty();
 }

@@ -35,7 +35,7 @@
 /* VMAs where a page needs more than to be unmapped, or where dirty has another meaning. */
 #define BATCH_VM_REFUSED	(VM_LOCKED | VM_SHADOW_STACK | VM_SPECIAL)
 
-DEFINE_PER_CPU(struct batch_pause, unmap_batch_pause);
+DEFINE_PER_CPU(struct unmap_pause, unmap_batch_pause);
 
 /**
  * struct batch - pages in one table that are unmapped together
@@ -327,7 +327,7 @@ static bool batch_may_lead(struct folio *folio)
 {
 	return folio_test_anon(folio) && !folio_test_large(folio) && !folio_test_ksm(folio) &&
 	       !folio_is_zone_device(folio) && folio_mapcount(folio) == 1 &&
-	       READ_ONCE(unmap_max_run) > 1 && !batch_pauses(&unmap_batch_pause);
+	       READ_ONCE(unmap_max_run) > 1 && !unmap_pauses(&unmap_batch_pause);
 }
 
 /**
@@ -355,7 +355,7 @@ bool __unmap_migration_unmap(struct unmap_migration *m, struct folio *folio, enu
 	batch.nr = 0;
 	batch.folio[0] = folio;
 	rmap_walk(folio, &rwc);
-	batch_learn(&unmap_batch_pause, batch.nr < 2);
+	unmap_pause_learn(&unmap_batch_pause, batch.nr < 2, BATCH_LONGEST_PAUSE);
 	if (!batch.nr)
 		return false;
 	VM_WARN_ON_ONCE(batch.nr > RELOCATE_BATCH_MAX);

@@ -32,7 +32,7 @@
 #include "relocate_batch.h"
 
 /* To copy and map together. */
-static DEFINE_PER_CPU(struct batch_pause, batch_back_pause);
+static DEFINE_PER_CPU(struct unmap_pause, batch_back_pause);
 
 /**
  * struct batch_back - pages that have been copied, soon to be mapped
@@ -271,7 +271,7 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 {
 	struct batch_back batch __uninitialized;
 	bool plain = batch_is_plain(src, dst) && folio_anon_vma(src) == anon_vma &&
-		     READ_ONCE(unmap_max_run) > 1 && !batch_pauses(&batch_back_pause);
+		     READ_ONCE(unmap_max_run) > 1 && !unmap_pauses(&batch_back_pause);
 	int rc;
 
 	/* Law 1. */
@@ -290,7 +290,8 @@ int __unmap_migration_move(struct unmap_migration *m, struct folio *dst, struct 
 	batch_back_walk(&batch, anon_vma);
 	batch_assert_back(&batch);
 	/* One walk for all is worth it if they are in few VMAs, of which none is locked. */
-	batch_learn(&batch_back_pause, batch.left || batch.vmas > 2 * batch.nr);
+	unmap_pause_learn(&batch_back_pause, batch.left || batch.vmas > 2 * batch.nr,
+			  BATCH_LONGEST_PAUSE);
 	m->back = src;
 	m->left = batch.left;
 	m->next = batch.src[1];
@@ -349,7 +350,7 @@ void __unmap_migration_release(struct unmap_migration *m)
 	struct folio *folio = m->next, *next;
 
 	/* Where there is no memory for a copy, that may be so again. */
-	batch_learn(&unmap_batch_pause, true);
+	unmap_pause_learn(&unmap_batch_pause, true, BATCH_LONGEST_PAUSE);
 	for (; m->nr; m->nr--, folio = next) {
 		struct anon_vma *anon_vma = folio_anon_vma(folio);
 
