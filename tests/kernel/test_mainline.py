@@ -10,7 +10,7 @@ import pytest
 from conftest import HOOK, RULE, LayOut
 
 from swathe import __main__
-from swathe.base.errors import CheckFailed
+from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import MAINLINE, ROOT, SCENES
 from swathe.base.verdicts import Verdict
 from swathe.check import corrections, exported
@@ -328,3 +328,34 @@ def test_every_patch_has_source_files_that_are_compiled() -> None:
     for patch in mainline.load().patch:
         assert patch.objects, patch.name
         assert all(path.endswith(".c") for path in patch.objects), patch.name
+
+
+def test_a_tree_with_patches(repository: Path, small_tree: Path) -> None:
+    found = source.Source(small_tree, of_tree(small_tree), ours=False)
+    with_one = mainline.prepare(found, ["work"])
+    assert "return !flags" in (with_one.path / "mm/rmap.c").read_text()
+    assert "Not too often" not in (with_one.path / "mm/rmap.c").read_text()
+    with_all = mainline.prepare(found, ["a"])
+    assert with_all.path == with_one.path != small_tree
+    assert with_all.stamp != with_one.stamp
+    assert "Not too often" in (with_all.path / "mm/rmap.c").read_text()
+    assert "return flags" in (small_tree / "mm/rmap.c").read_text()
+
+
+def test_patches_are_chosen_by_name_and_by_series(second_series: Path) -> None:
+    def names(*words: str) -> list[str]:
+        return [patch.name for patch in mainline.chosen(words)]
+
+    assert names("a") == ["try-harder", "work"]
+    assert names("work-twice") == names("b") == ["work", "work-twice"]
+    assert names() == []
+    with pytest.raises(UsageError, match=r"no patch 'c'; there are a, b, try-harder"):
+        mainline.chosen(["c"])
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["--patches", "nothing"], 2), (["--patches", "work", "--mutants"], 2)],
+)
+def test_odd_patches_are_refused(repository: Path, words: list[str], status: int) -> None:
+    assert __main__.main(["race", "uffd_copy", "--kernel", "7.3", *words]) == status

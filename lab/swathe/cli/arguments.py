@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from swathe.base.errors import UsageError
-from swathe.kernel import build, config, source
+from swathe.kernel import build, config, mainline, source
 from swathe.kernel.arch import ARCHES, X86_64
 from swathe.measure import memory
 
@@ -54,6 +54,24 @@ def add_variant_argument(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_pristine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a kernel without Swathe."""
+    parser.add_argument(
+        "--pristine", action="store_true", help="the untouched tree, without Swathe"
+    )
+    parser.add_argument(
+        "--patches", default="", metavar="LIST",
+        help="the untouched tree with patches of mainline/series: their names, or the letters "
+        "of series, separated by commas",
+    )  # fmt: skip
+
+
+def patches_of(args: argparse.Namespace) -> tuple[str, ...]:
+    names = tuple(filter(None, getattr(args, "patches", "").split(",")))
+    mainline.chosen(names)
+    return names
+
+
 LRU_VARIANT = "mglru"
 
 
@@ -73,10 +91,12 @@ def variant_of(args: argparse.Namespace) -> str:
 
 
 def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> build.KernelRequest:
-    wanted = args.pristine if pristine is None else pristine
+    """Return what the options ask for; pristine: where there is no such option."""
+    patches = patches_of(args)
+    wanted = bool(args.pristine or patches) if pristine is None else pristine
     config.require_arch(args.flavor, args.arch)
     return build.KernelRequest(
-        args.kernel, args.source, args.flavor, args.arch, wanted, variant=variant_of(args)
+        args.kernel, args.source, args.flavor, args.arch, wanted, patches, variant=variant_of(args)
     )
 
 

@@ -23,9 +23,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
     arguments.add_variant_argument(parser)
-    parser.add_argument(
-        "--pristine", action="store_true", help="build the pristine tree, without Swathe"
-    )
+    arguments.add_pristine_arguments(parser)
     parser.add_argument(
         "--print-image", action="store_true", help="print only the path of the image"
     )

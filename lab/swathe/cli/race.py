@@ -9,6 +9,8 @@ place. The program says whether what came of it is right. See docs/race.md.
     ./swathe race uffd_copy                one
     ./swathe race uffd_copy --control      without gates
     ./swathe race discard_punch --mutants  also with each mutant that the scene must find
+    ./swathe race uffd_copy --kernel 7.3 --pristine   an untouched kernel, built here
+    ./swathe race uffd_copy --kernel 7.3 --patches uffd-fill-again   with a patch of mainline/series
     ./swathe race uffd_copy --image vmlinuz --symbols System.map   a kernel of yours
     ./swathe race stock                    the bugs of docs/stock-bugs.md, on Debian's kernel
     ./swathe race stock uffd_remap --kernel 7.3   one of them
@@ -54,6 +56,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="the image's System.map (default: what its /proc/kallsyms lists)",
     )  # fmt: skip
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+    arguments.add_pristine_arguments(parser)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
     arguments.add_variant_argument(parser)
@@ -69,6 +72,8 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
         raise UsageError("--symbols is for --image: kernels that are built here have their own")
     if args.image and (args.mutants or not args.scenes):
         raise UsageError("--image wants the names of scenes, and has no mutants")
+    if args.mutants and (args.pristine or args.patches):
+        raise UsageError("--mutants break mm/unmap, which an untouched kernel has not")
     for name in wanted:
         scene.load(name)
     return race_request(args, wanted)
@@ -78,7 +83,7 @@ def race_request(args: argparse.Namespace, wanted: tuple[str, ...]) -> play.Race
     if args.checked:
         args.variant = ""
     return play.RaceRequest(
-        arguments.request_from(args, pristine=False), wanted, args.timeout, args.rounds,
+        arguments.request_from(args), wanted, args.timeout, args.rounds,
         args.control, args.mutants, args.boot, args.image, args.symbols,
     )  # fmt: skip
 

@@ -52,15 +52,16 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "bench")
-    parser.add_argument("--pristine", action="store_true", help="boot the pristine kernel")
+    arguments.add_variant_argument(parser)
+    arguments.add_pristine_arguments(parser)
     parser.add_argument("program", metavar="PROGRAM", type=Path, help="static program or script")
     parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER)
 
 
 def request_from(args: argparse.Namespace) -> RunRequest:
-    if args.off and args.pristine:
-        raise UsageError("--off cannot be used with --pristine: that kernel has no switch")
     kernel = arguments.request_from(args)
+    if args.off and kernel.pristine:
+        raise UsageError("--off cannot be used with an untouched kernel: it has no switch")
     runnable.require_runnable(args.program, kernel.target)
     for path in args.file:
         if not path.is_file():

@@ -12,7 +12,7 @@ from pathlib import Path
 from swathe.base import parallel, process, processors, ui
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError
 from swathe.base.paths import BUILD, locked, scratch, write_atomically
-from swathe.kernel import apt, config, source, tree
+from swathe.kernel import apt, config, mainline, source, tree
 from swathe.kernel.arch import ARCHES, X86_64, Arch
 
 OBJECT = re.compile(r"^  (CC|AS|AR|LD|HOSTCC|HOSTLD|VDSO\w*|GEN) ")
@@ -40,6 +40,8 @@ class KernelRequest:
     flavor: str = "bench"
     arch: str = X86_64.name
     pristine: bool = False
+    # Patches of mainline/series for the pristine tree: see mainline.chosen().
+    patches: tuple[str, ...] = ()
     # The name of a hook to leave out.
     without: str = ""
     # A fragment of configs/variants, merged over the flavor.
@@ -84,7 +86,7 @@ class BuiltKernel:
 
 def out_directory(key: str, request: KernelRequest) -> Path:
     variant = f"-{request.variant}" if request.variant else ""
-    suffix = "-pristine" if request.pristine else ""
+    suffix = "-patched" if request.patches else "-pristine" if request.pristine else ""
     return BUILD / "out" / f"{key}-{request.flavor}-{request.arch}{variant}{suffix}"
 
 
@@ -106,6 +108,8 @@ def require_usable(*paths: Path) -> None:
 
 def prepare(request: KernelRequest, found: source.Source) -> tree.Prepared:
     """Update the tree."""
+    if request.patches:
+        return mainline.prepare(found, request.patches)
     if request.pristine:
         return tree.untouched(found)
     return tree.prepare(found, request.without, mutated=request.config_flavor.tested)

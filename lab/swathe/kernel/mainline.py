@@ -182,6 +182,25 @@ def together(made: Sequence[MadePatch]) -> dict[str, bytes]:
     return {path: data for patch in made for path, data in patch.files.items()}
 
 
+def chosen(names: Sequence[str]) -> list[MainlinePatch]:
+    """Return patches, which are named by themselves or by the letter of their series, in order,
+    with what they need.
+    """
+    series = load()
+    known = [*series.letters, *(patch.name for patch in series.patch)]
+    odd = [name for name in names if name not in known]
+    if odd:
+        raise UsageError(f"there is no patch {odd[0]!r}; there are {', '.join(known)}")
+    return series.with_needs(
+        [patch for patch in series.patch if {patch.name, patch.letter} & set(names)]
+    )
+
+
+def prepare(found: Source, names: Sequence[str]) -> tree.Prepared:
+    """Update a tree of its own: the untouched one with these patches."""
+    return tree.update(found, f"{found.key}-patched", together(make(found, chosen(names))))
+
+
 def as_patch(made: MadePatch) -> Patch:
     entry = made.entry
     return Patch(entry.name, entry.subject, entry.commit_message, made.files)

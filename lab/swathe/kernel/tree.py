@@ -214,25 +214,29 @@ def prepare(source: Source, without: str = "", mutated: bool = False) -> Prepare
 
     Kernels that tests boot have a separate tree, which contains the mutants.
     """
-    require_clean(source.tree)
     key = f"{source.key}-mutants" if mutated else source.key
-    with locked(f"tree-{key}"):
+    with locked(f"plan-{key}"):
         wanted = plan(source.tree, source.version, without)
         if mutated:
             wanted = replace(wanted, added=mutants.mutate(wanted.added, CACHE))
-        tree = TREES / key
-        manifest = TREES / f"{key}.json"
-        managed = set(wanted.all)
-        retire(source.tree, tree, read_manifest(manifest) - managed)
-        state = mirror(source, tree, managed)
-        write_atomically(manifest, json.dumps(sorted(managed)).encode())
-        written = write(tree, wanted.all)
+    return update(source, key, wanted.all)
+
+
+def update(source: Source, key: str, files: dict[str, bytes]) -> Prepared:
+    """Make the lab's tree of this name mirror the source, but for these files."""
+    require_clean(source.tree)
+    tree, manifest = TREES / key, TREES / f"{key}.json"
+    with locked(f"tree-{key}"):
+        retire(source.tree, tree, read_manifest(manifest) - set(files))
+        state = mirror(source, tree, set(files))
+        write_atomically(manifest, json.dumps(sorted(files)).encode())
+        written = write(tree, files)
     if written:
         shown = ", ".join(written[:3]) + (", …" if len(written) > 3 else "")
         ui.note(f"{ui.plural(len(written), 'file')} of the tree updated: {shown}")
     digest = hashlib.sha256(state.encode())
-    for path in sorted(path for path in managed if not path.startswith(NOT_COMPILED)):
-        digest.update(path.encode() + b"\0" + wanted.all[path])
+    for path in sorted(path for path in files if not path.startswith(NOT_COMPILED)):
+        digest.update(path.encode() + b"\0" + files[path])
     return Prepared(tree, digest.hexdigest())
 
 
