@@ -244,7 +244,7 @@ def test_each_commit_runs_one_of_those_that_take_turns_and_says_so() -> None:
     for commit in range(5, 5 + 96):
         turned = replace(request("ci"), commit=commit)
         [part] = [each for each in test_parts.of(turned) if each.name in test_parts.IN_TURN]
-        assert part.says == "this commit, of mainline, debian13, field, powercut"
+        assert part.says == "this commit, of mainline, debian13, field, powercut, stock"
         seen.add((part.name, commit % rotation.TWELFTHS, rotation.first_of_two(commit)))
     # With each part of the programs and of the scenes, and with either kernel.
     assert len(seen) == 96

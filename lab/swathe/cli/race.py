@@ -14,6 +14,9 @@ place. The program says whether what came of it is right. See docs/race.md.
     ./swathe race uffd_copy --image vmlinuz --symbols System.map   a kernel of yours
     ./swathe race stock                    the bugs of docs/stock-bugs.md, on Debian's kernel
     ./swathe race stock uffd_remap --kernel 7.3   one of them
+    ./swathe race stock --kernel 7.3 --pristine   the same and more, on kernels that are built here
+    ./swathe race stock --kernel 7.3 --patches a  with patches for mainline, which mend them
+    ./swathe race stock --kernel 7.3 --built --off all   with Swathe, switched off
 """
 
 import argparse
@@ -23,7 +26,7 @@ from swathe.base import ui
 from swathe.base.errors import UsageError
 from swathe.base.verdicts import Verdict, count
 from swathe.cli import arguments
-from swathe.race import judge, play, scene, stock
+from swathe.race import judge, play, scene, stock, stock_built, stock_image
 
 # Instead of a scene.
 STOCK = "stock"
@@ -56,6 +59,15 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="the image's System.map (default: what its /proc/kallsyms lists)",
     )  # fmt: skip
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+    parser.add_argument(
+        "--off", type=arguments.bits, default=0, metavar="BITS",
+        help="bits of /sys/kernel/mm/unmap/enabled to clear first, or 'all'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--built", action="store_true",
+        help=f"{STOCK}: on a kernel with Swathe, built here, instead of Debian's; "
+        "--pristine and --patches: on one without",
+    )  # fmt: skip
     arguments.add_pristine_arguments(parser)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
@@ -84,7 +96,7 @@ def race_request(args: argparse.Namespace, wanted: tuple[str, ...]) -> play.Race
         args.variant = ""
     return play.RaceRequest(
         arguments.request_from(args), wanted, args.timeout, args.rounds,
-        args.control, args.mutants, args.boot, args.image, args.symbols,
+        args.control, args.mutants, args.boot, args.image, args.symbols, args.off,
     )  # fmt: skip
 
 
@@ -96,10 +108,13 @@ def show(played: judge.Played) -> None:
 
 
 def show_stock(args: argparse.Namespace) -> int:
-    """Show bugs of stock kernels, on Debian's."""
+    """Show bugs of stock kernels, on Debian's or on one that is built here."""
     if args.image or args.symbols or args.mutants or args.control or args.checked:
         raise UsageError(f"{STOCK} has images and controls of its own, and no mutants")
-    return stock.show(args.scenes[1:], race_request(args, ()))
+    request = race_request(args, ())
+    if args.built or request.kernel.pristine:
+        return stock_built.show(args.scenes[1:], request)
+    return stock_image.show(args.scenes[1:], request)
 
 
 def main(args: argparse.Namespace) -> int:

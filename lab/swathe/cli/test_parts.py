@@ -38,7 +38,7 @@ from swathe.check.selftests import SelftestRequest
 from swathe.kernel import source
 from swathe.kernel.build import KernelRequest
 from swathe.kselftests import guests, listing
-from swathe.race import play, scene
+from swathe.race import play, scene, stock_image
 
 LIGHT = "light"
 CHECKED = "checked"
@@ -53,7 +53,9 @@ NEEDING = ("memx", "races", "trace")
 # which is in the light part.
 SELDOM_CHECKED = ("reference", "ahead")
 # What goes with Swathe, and is seldom changed: each commit of CI runs one of them.
-IN_TURN = (corrections.PART, debian13.PART, field_trials.PART, powercuts.PART)
+IN_TURN = (
+    corrections.PART, debian13.PART, field_trials.PART, powercuts.PART, stock_image.PART
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,9 @@ TABLE = (
     PartEntry(play.PART, When.CI, lambda asked: play.test(asked.light, scenes(asked)),
         "races that are arranged (docs/race.md), and mutants", in_light, says=lambda asked:
         f"this commit: {', '.join(scenes(asked))}" if asked.rotates else ""),
+    PartEntry(stock_image.PART, When.CI, lambda asked: stock_image.test(asked.guest.kernel),
+        "the bugs of docs/stock-bugs.md on Debian's kernels, which are fetched: each must be seen "
+        "where the list says so, and its control must be right", says=in_turn),
     PartEntry(field_trials.PART, When.CI, lambda asked: [
             *field_runs.run(asked.light, asked.seed),
             *field_trials.run(asked.light, asked.seed, asked.guest.cpus),

@@ -83,8 +83,8 @@ def judged(name: str, scene: Scene, rounds: int, heard: Witness) -> Played:
 
 
 def is_blamed(heard: Witness) -> bool:
-    """An image that was not built here has no mm/unmap that could be blamed."""
-    if not heard.built.config_hash:
+    """An untouched kernel has no mm/unmap that could be blamed, nor one that was not built here."""
+    if not heard.built.config_hash or heard.built.options.get("CONFIG_UNMAP") != "y":
         return False
     report = kernel_log.first_report(heard.transcript.console)
     last = heard.transcript.sections[-1].words[-1] if heard.transcript.sections else ""

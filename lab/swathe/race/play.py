@@ -24,6 +24,7 @@ from swathe.race.scene import Scene, load
 # Seconds by the guest's clock.
 LIMIT = 120
 MUTANTS = "/sys/module/unmap/parameters/mutants"
+ENABLED = "/sys/kernel/mm/unmap/enabled"
 POLICY = "/sys/kernel/mm/unmap/tables_policy"
 # With the default policy a page table stays that comes back in each round.
 EAGER = f"[ ! -e {POLICY} ] || echo eager >{POLICY}"
@@ -47,6 +48,7 @@ class RaceRequest:
     """rounds: 0: as many as each scene wants. control: without gates.
 
     image: a kernel that was not built here, instead of kernel, whose System.map is symbols
+    off: bits of mm/unmap that are switched off
     """
 
     kernel: build.KernelRequest
@@ -58,6 +60,15 @@ class RaceRequest:
     boot: str = ""
     image: Path | None = None
     symbols: Path | None = None
+    off: int = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """A guest's lines that set up mm/unmap, if it has it."""
+        if not self.off:
+            return [EAGER]
+        switch = f"echo $(($(cat {ENABLED}) & ~{self.off:#x})) >{ENABLED}"
+        return [EAGER, f"[ ! -e {ENABLED} ] || {switch}"]
 
 
 @dataclass(frozen=True)
@@ -169,7 +180,7 @@ class Staged:
         on, rounds = self.on, self.on.request.rounds or self.scene.rounds
         words = (f"timeout {LIMIT} /bin/{self.program.name}", str(rounds), *self.scene.arguments)
         command = " ".join(words)
-        lines = ["cd /", EAGER, f"report scene {self.name} -- {command}"]
+        lines = ["cd /", *on.request.lines, f"report scene {self.name} -- {command}"]
         for mutant in broken:
             lines += [f"echo {mutant} >{MUTANTS}", f"report mutant {mutant} -- {command}"]
         work = session.job(lines, {f"/bin/{self.program.name}": self.program})
