@@ -63,6 +63,7 @@ static bool prepare(void)
 {
 	pthread_t thread;
 
+	NEED(scene_write("/sys/kernel/mm/lru_gen/enabled", "7"));
 	NEED(moved_to_a_group());
 	mem = mmap(LOWEST, PMD, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
