@@ -2,7 +2,7 @@
 /// A huge page of a file that was written is flushed from the TLBs before its rmap is removed.
 
 @@
-symbol folio, is_present, has_deposit, orig_pmd, vma, tlb;
+symbol folio, is_present, has_deposit, orig_pmd, vma, tlb, addr;
 @@
 zap_huge_pmd(...) {
 <...
@@ -17,7 +17,7 @@ zap_huge_pmd(...) {
 +	 */
 +	if (folio && is_present && !tlb->fullmm && pmd_dirty(orig_pmd) &&
 +	    !folio_test_anon(folio))
-+		tlb_flush_mmu_tlbonly(tlb);
++		flush_pmd_tlb_range(vma, addr, addr + HPAGE_PMD_SIZE);
 +
   if (folio)
   	zap_huge_pmd_folio(...);
