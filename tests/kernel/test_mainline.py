@@ -14,8 +14,11 @@ from swathe.base.errors import CheckFailed, UsageError
 from swathe.base.paths import MAINLINE, ROOT, SCENES
 from swathe.base.verdicts import Verdict
 from swathe.check import corrections, exported
+from swathe.cli import arguments
 from swathe.kernel import mainline, source
+from swathe.kernel.build import KernelRequest
 from swathe.kernel.version import of_tree
+from swathe.measure import instructions
 
 SERIES = """
 kernel = "6.12"
@@ -359,3 +362,11 @@ def test_patches_are_chosen_by_name_and_by_series(second_series: Path) -> None:
 )
 def test_odd_patches_are_refused(repository: Path, words: list[str], status: int) -> None:
     assert __main__.main(["race", "uffd_copy", "--kernel", "7.3", *words]) == status
+
+
+def test_figures_are_compared_with_a_series(second_series: Path) -> None:
+    ours = KernelRequest("7.3")
+    assert arguments.others() == ("pristine", "a", "b", "7.3")
+    found = instructions.other_kernel(ours, "b")
+    assert (found.pristine, found.patches) == (True, ("b",))
+    assert instructions.other_kernel(ours, "pristine").patches == ()

@@ -100,6 +100,11 @@ def request_from(args: argparse.Namespace, *, pristine: bool | None = None) -> b
     )
 
 
+def others() -> tuple[str, ...]:
+    """Return what --against takes."""
+    return ("pristine", *mainline.load().letters, *source.PACKAGED[1:])
+
+
 def against(args: argparse.Namespace) -> str | None:
     """Return the other kernel of --against, which must be another one."""
     if args.against == args.kernel:

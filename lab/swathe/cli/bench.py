@@ -11,6 +11,7 @@ figure however busy the host is. On first use, the kernel is fetched and built.
     ./swathe bench lazyfree filemap:pageout   one bench, and one case of another
     ./swathe bench --against pristine         also a kernel without mm/unmap: what the switch costs
     ./swathe bench --against 7.3              also Linux 7.3
+    ./swathe bench zap --kernel 7.3 --against b   also 7.3 with series B of docs/upstream.md
     ./swathe bench --kernel 7.3               Linux 7.3, stock and swathe, with goals of its own
     ./swathe bench zap:64K --mib 256,1024     one case at two memory sizes
     ./swathe bench --flavor distro            a kernel with Debian's options, mitigations among them
@@ -28,7 +29,6 @@ from pathlib import Path
 from swathe.base import parallel, table, ui
 from swathe.base.errors import CheckFailed, UsageError
 from swathe.cli import arguments
-from swathe.kernel import source
 from swathe.measure import bench_tables, benches, goals, instructions, rows, search
 
 TIMEOUT, TIMEOUT_FULL = 1200, 7200
@@ -70,8 +70,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--against",
-        choices=("pristine", *source.PACKAGED[1:]),
-        help="also measure a kernel built from the pristine tree, or a newer kernel",
+        choices=arguments.others(),
+        help="also measure a kernel built from the pristine tree, that with a series of "
+        "patches for mainline (docs/upstream.md), or a newer kernel",
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write figures and environment as JSON"

@@ -36,7 +36,6 @@ from swathe.base.errors import UsageError
 from swathe.base.table import Column, Table
 from swathe.cli import arguments
 from swathe.guest.environment import Environment
-from swathe.kernel import source
 from swathe.measure import (
     bench_tables,
     benches,
@@ -73,8 +72,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--against",
-        choices=("pristine", *source.PACKAGED[1:]),
-        help="also profile a kernel built from the pristine tree, or a newer kernel",
+        choices=arguments.others(),
+        help="also profile a kernel built from the pristine tree, that with a series of "
+        "patches for mainline (docs/upstream.md), or a newer kernel",
     )
     parser.add_argument(
         "--mib", type=arguments.positive, metavar="N", help="the size of the memory, in MiB"

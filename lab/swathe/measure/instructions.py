@@ -12,7 +12,7 @@ from swathe.base import parallel, results, ui
 from swathe.base.errors import CheckFailed
 from swathe.base.paths import WORKLOADS, scratch
 from swathe.guest import environment, initramfs, sections, session, settings, vm
-from swathe.kernel import build, compiler
+from swathe.kernel import build, compiler, mainline
 from swathe.kernel.arch import Arch
 from swathe.measure import allocators, benches, memory, plugin, rows
 from swathe.measure.rows import Row, Series
@@ -103,9 +103,13 @@ def in_order(
 
 
 def other_kernel(ours: build.KernelRequest, against: str) -> build.KernelRequest:
-    """Return the request for the third column: the pristine tree, or another kernel version."""
+    """Return the request for the third column: the pristine tree, that tree with a series of
+    patches for mainline, or another kernel version.
+    """
     if against == "pristine":
         return replace(ours, pristine=True)
+    if against in mainline.load().letters:
+        return replace(ours, pristine=True, patches=(against,))
     return replace(ours, kernel=against, source=None, pristine=True)
 
 
