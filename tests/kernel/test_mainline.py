@@ -18,6 +18,7 @@ from swathe.cli import arguments
 from swathe.kernel import mainline, source
 from swathe.kernel.build import KernelRequest
 from swathe.kernel.version import of_tree
+from swathe.kselftests import builds
 from swathe.measure import instructions
 
 SERIES = """
@@ -329,7 +330,7 @@ def test_git_takes_the_mails(write: Export, out: Path, small_tree: Path) -> None
 
 def test_every_patch_has_source_files_that_are_compiled() -> None:
     for patch in mainline.load().patch:
-        assert patch.objects, patch.name
+        assert patch.objects or patch.selftest, patch.name
         assert all(path.endswith(".c") for path in patch.objects), patch.name
 
 
@@ -370,3 +371,15 @@ def test_figures_are_compared_with_a_series(second_series: Path) -> None:
     found = instructions.other_kernel(ours, "b")
     assert (found.pristine, found.patches) == (True, ("b",))
     assert instructions.other_kernel(ours, "pristine").patches == ()
+
+
+def test_patches_of_selftests_say_what_their_cases_show() -> None:
+    every = mainline.load().patch
+    names = [patch.name for patch in every]
+    for patch in every:
+        own = patch.file.startswith(str(builds.SELFTESTS))
+        assert own == bool(patch.selftest) == patch.subject.startswith("selftests/"), patch.name
+        if patch.selftest:
+            assert patch.selftest.cases and not patch.objects
+            before = names[: names.index(patch.name)]
+            assert set(patch.selftest.shows) <= set(before), patch.name

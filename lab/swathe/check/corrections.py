@@ -170,6 +170,11 @@ def all_fit(found: Source) -> str:
     return ""
 
 
+def complaints(output: str) -> set[str]:
+    """Return the warnings and errors of a compiler, without their lines."""
+    return {f"{file}: {words}" for file, words in COMPLAINT.findall(output)}
+
+
 def compiled(found: Source, every: Sequence[WrittenSeries]) -> Iterator[Test]:
     """Compile the objects that the patches change, for each architecture."""
     for arch in ARCHES:
@@ -205,15 +210,14 @@ class Compiler:
         tree.write(self.tree, self.files | dict(files))
 
     def compile(self, path: str) -> set[str]:
-        """Compile one object; return its warnings and errors, without their lines."""
+        """Compile one object; return its warnings and errors."""
         log = BUILD / "log" / f"{self.out.name}.log"
         target = str(Path(path).with_suffix(".o"))
         (self.out / target).unlink(missing_ok=True)
         argv = [*self.make, "W=1", target]
         status = process.stream(argv, log, lambda _: None, build.REPRODUCIBLE)
         text = log.read_text(errors="replace")
-        said = {f"{file}: {words}" for file, words in COMPLAINT.findall(text)}
-        return said or ({process.last_line(text)} if status else set())
+        return complaints(text) or ({process.last_line(text)} if status else set())
 
     def test(self, name: str, patch: MainlinePatch) -> Test:
         new = {said for path in patch.objects for said in self.compile(path) - self.stock[path]}

@@ -71,6 +71,10 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         help="mainline: also compile what the patches change: ten minutes",
     )  # fmt: skip
     parser.add_argument(
+        "--run", action="store_true",
+        help="mainline: also run the new cases of the kernel's own tests, without and with patches",
+    )  # fmt: skip
+    parser.add_argument(
         "--record",
         action="store_true",
         help="write the tables of releases, kselftests, configurations and KCSAN races, and the "
@@ -158,7 +162,7 @@ def request_from(args: argparse.Namespace) -> TestRequest:
     install = installed.InstallRequest(args.packages.absolute(), keep=args.record)
     return TestRequest(
         frozenset(names), guest, cuts, own, configs, releases, install, seed, compiles=args.compile,
-        rotates=CI in asked,
+        runs=args.run, rotates=CI in asked,
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from swathe.check.schedule import TestPart
 from swathe.check.selftests import SelftestRequest
 from swathe.kernel import source
 from swathe.kernel.build import KernelRequest
-from swathe.kselftests import guests, listing
+from swathe.kselftests import guests, listing, mainline_cases
 from swathe.race import play, scene, stock_image
 
 LIGHT = "light"
@@ -62,7 +62,7 @@ IN_TURN = (
 class TestRequest:
     """What to test: the names of parts, and the requests of the parts that take options.
 
-    compiles: the patches for mainline are compiled, too
+    compiles, runs: the patches for mainline are compiled, too; their tests run
     rotates: some parts do only what is this commit's turn; commit: its number
     """
 
@@ -75,6 +75,7 @@ class TestRequest:
     install: installed.InstallRequest
     seed: int
     compiles: bool = False
+    runs: bool = False
     rotates: bool = False
     commit: int = field(default_factory=rotation.number)
 
@@ -129,6 +130,12 @@ def scenes(request: TestRequest) -> Sequence[str]:
 def in_turn(request: TestRequest) -> str:
     """What a part says that other commits do not run."""
     return f"this commit, of {', '.join(IN_TURN)}" if request.rotates else ""
+
+
+def for_mainline(request: TestRequest) -> list[Test]:
+    asked = request.guest.kernel
+    ran = mainline_cases.run(asked) if request.runs else []
+    return [*corrections.run(asked, request.compiles), *ran]
 
 
 def own(request: TestRequest) -> guests.KselftestRequest:
@@ -219,9 +226,12 @@ TABLE = (
     PartEntry(exported.PART, When.CI, lambda asked: exported.run(asked.guest.kernel),
         "patches of ./swathe export, by git am and patch -p1, against ./swathe apply"),
     PartEntry(corrections.PART, When.CI,
-        lambda asked: corrections.run(asked.guest.kernel, asked.compiles),
+        for_mainline,
         "patches of ./swathe export --mainline: by git am, alone and in order, their words and "
-        "style; with --compile their objects, for each architecture", says=in_turn),
+        "style; with --compile their objects, for each architecture; with --run the cases that "
+        "they add to the kernel's own tests, which must fail without the other patches",
+        lambda asked: mainline_cases.kernels(asked.guest.kernel) if asked.runs else (),
+        says=in_turn),
     PartEntry(spin.PART, When.CI,
         lambda asked: spin.run_unless_recorded() if asked.rotates else spin.run(),
         "model checking with SPIN: how page tables are freed and dropped"),

@@ -58,6 +58,17 @@ class FilePart(SemanticPatch, frozen=True, forbid_unknown_fields=True, kw_only=T
         return MAINLINE / f"{self.name}.cocci"
 
 
+class Selftest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a patch of a kernel's own test must show: cases fail without the patches that it shows.
+
+    cases: their names, as the program prints them; args: the program's arguments
+    """
+
+    shows: tuple[str, ...]
+    cases: tuple[str, ...]
+    args: tuple[str, ...] = ()
+
+
 class MainlinePatch(FilePart, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of mainline/series: what it says of itself is its part of the first file."""
 
@@ -70,6 +81,7 @@ class MainlinePatch(FilePart, frozen=True, forbid_unknown_fields=True, kw_only=T
     compiles: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     note: str = ""
+    selftest: Selftest | None = None
 
     @property
     def letter(self) -> str:
@@ -82,7 +94,9 @@ class MainlinePatch(FilePart, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """The source files whose objects show that it compiles."""
+        """The source files whose objects show that it compiles; a kernel's own test has none."""
+        if self.selftest:
+            return ()
         changed = tuple(part.file for part in self.parts if part.file.endswith(".c"))
         return self.compiles or changed
 

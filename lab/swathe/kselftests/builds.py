@@ -9,7 +9,7 @@ else of the tree is there as links.
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,8 +99,11 @@ def lay_out(tree: Tree, copy: Path) -> None:
     link_siblings(tree.path, copy, SELFTESTS)
 
 
-def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> None:
-    """Make a target's programs, or those of them that are named; those that do not compile miss."""
+def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> str:
+    """Make a target's programs, or those of them that are named; those that do not compile miss.
+
+    Return what make said.
+    """
     home = copy / SELFTESTS / name
     jobs = parallel.processors()
     argv = ["make", "-k", f"-j{jobs}", "-C", str(home), f"OUTPUT={home}", *tree.words()]
@@ -109,6 +112,7 @@ def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a" if more else "w") as file:
         file.write(done.output)
+    return done.output
 
 
 def programs_in(copy: Path, targets: Iterable[str]) -> dict[str, Path]:
@@ -136,6 +140,14 @@ def build(tree: Tree, extra: Mapping[str, str]) -> dict[str, Path]:
                 home.parent.mkdir(parents=True, exist_ok=True)
                 copy.rename(home)
     return programs_in(home, tree.targets)
+
+
+def build_single(tree: Tree, programs: Sequence[str], copy: Path) -> str:
+    """Build single programs of the targets in a copy of their own; return what make said."""
+    require_headers(tree.system)
+    lay_out(tree, copy)
+    home = copy / SELFTESTS
+    return "".join(make(tree, copy, target(name), [str(home / name)]) for name in programs)
 
 
 def make_all(tree: Tree, copy: Path, extra: Mapping[str, str]) -> None:
