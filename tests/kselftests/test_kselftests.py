@@ -14,6 +14,7 @@ from msgspec.structs import replace as changed
 from swathe.base import reading, results, verdicts
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.verdicts import Verdict
+from swathe.check import corrections
 from swathe.cli import test
 from swathe.guest import environment, foreign, initramfs, sections, vm
 from swathe.guest.clock import Clock
@@ -712,6 +713,13 @@ def test_building_outside_the_tree(tree: builds.Tree) -> None:
     # A link would lead makefiles, which look for themselves by real path, back into the tree.
     assert not found["mm/good"].with_name("Makefile").is_symlink()
     assert builds.build(tree, {"mm/forgets": "harness.h", "mm/absent": "harness.h"}) == found
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_single_programs_are_built_where_they_are_wanted(tree: builds.Tree, tmp_path: Path) -> None:
+    said = builds.build_single(tree, ["mm/good", "mm/bad"], tmp_path / "copy")
+    assert any("NOTHING" in words for words in corrections.complaints(said))
+    assert [*builds.programs_in(tmp_path / "copy", ["mm"])] == ["mm/good"]
 
 
 @pytest.mark.usefixtures("all_headers")

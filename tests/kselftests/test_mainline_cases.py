@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """New cases of the kernel's own tests: they fail without the patches and pass with them."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace as changed
 
+from swathe.base.errors import CheckFailed
 from swathe.base.verdicts import Verdict
-from swathe.kernel.build import KernelRequest
-from swathe.kselftests import mainline_cases
+from swathe.guest import session, vm
+from swathe.guest.session import Transcript
+from swathe.kernel import build
+from swathe.kernel.arch import X86_64
+from swathe.kernel.build import BuiltKernel, KernelRequest
+from swathe.kselftests import builds, guests, mainline_cases
 from swathe.kselftests.cases import END, Case, ProgramRun
 
 PASSED, FAILED, SKIPPED = Verdict.PASSED, Verdict.FAILED, Verdict.SKIPPED
@@ -88,3 +94,70 @@ def test_kernels_are_the_newest_without_and_with_the_patches() -> None:
     assert untouched.pristine and patched.pristine
     assert patched.patches == ("a",)
     assert mainline_cases.kernels(replace(asked, kernel="7.3"))[1].source == source
+
+
+class Guests:
+    """Kernels, a compiler and guests that say what a test wants."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.warning = ""
+        self.programs = {"mm/soft-dirty", "mm/migration"}
+
+    def build(self, request: KernelRequest) -> BuiltKernel:
+        out = self.home / ("patched" if request.patches else "untouched")
+        return BuiltKernel("7.3.4", out / "bzImage", out, out, "", X86_64)
+
+    def compile(self, made: builds.Tree, names: tuple[str, ...], copy: Path) -> str:
+        for name in self.programs & set(names):
+            program = copy / builds.SELFTESTS / name
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_bytes(b"\x7fELF")
+            program.chmod(0o755)
+        return self.warning if made.path.name == "patched" else ""
+
+    def sections(self, kernel: str) -> Iterator[str]:
+        word = "ok" if kernel == "patched" else "not ok"
+        for number, new in enumerate(mainline_cases.wanted(mainline_cases.patches()).values()):
+            lines = [f"{word} {at} {name}" for at, name in enumerate(new, 1)]
+            text = "\n".join([f"1..{len(new)}", *lines])
+            yield f"@ kselftests {number} x\n{text}\n? {int(kernel != 'patched')}\n"
+
+    def run(self, machine: vm.Machine, *_: object, **__: object) -> Transcript:
+        text = "".join(self.sections(machine.built.out.name))
+        return Transcript(text, "", vm.Exit(0))
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Guests:
+    made = Guests(tmp_path)
+    monkeypatch.setattr(build, "build", made.build)
+    monkeypatch.setattr(build, "user_headers", lambda _: tmp_path)
+    monkeypatch.setattr(builds, "build_single", made.compile)
+    monkeypatch.setattr(guests, "libraries", lambda _: {})
+    monkeypatch.setattr(session, "run", made.run)
+    return made
+
+
+ASKED = KernelRequest("6.12")
+
+
+def test_both_kernels_run_all_programs(fakes: Guests) -> None:
+    tests = mainline_cases.run(ASKED)
+    every = mainline_cases.wanted(mainline_cases.patches())
+    assert len(tests) == 1 + len(every) + sum(map(len, every.values()))
+    assert {test.verdict for test in tests} == {PASSED}
+
+
+def test_a_new_warning_fails(fakes: Guests) -> None:
+    fakes.warning = "soft-dirty.c:7:1: warning: odd"
+    failed = [test for test in mainline_cases.run(ASKED) if test.verdict is FAILED]
+    assert [(test.name, test.detail) for test in failed] == [
+        ("mainline: the kernel's own tests compile", "soft-dirty.c: odd"),
+    ]  # fmt: skip
+
+
+def test_a_program_that_does_not_compile_is_named(fakes: Guests) -> None:
+    fakes.programs = {"mm/soft-dirty"}
+    with pytest.raises(CheckFailed, match=r"mm/migration does not compile: .*selftests-mm.log"):
+        mainline_cases.run(ASKED)

@@ -224,10 +224,13 @@ class Compiler:
         return judge(f"{name} compiles ({self.arch})", "; ".join(sorted(new)))
 
     def tests(self, series: WrittenSeries) -> Iterator[Test]:
+        """Compile each patch alone and in order; mainline_cases.py compiles the programs."""
         for _, patch in series.pairs:
-            self.put(mainline.together(alone(self.found, patch.entry)))
-            yield self.test(f"{patch.entry.name} alone", patch.entry)
+            if patch.entry.objects:
+                self.put(mainline.together(alone(self.found, patch.entry)))
+                yield self.test(f"{patch.entry.name} alone", patch.entry)
         for number, patch in enumerate(series.made, 1):
-            self.put(mainline.together(series.made[:number]))
-            yield self.test(f"{series.letter}: {patch.entry.name} in order", patch.entry)
+            if patch.entry.objects:
+                self.put(mainline.together(series.made[:number]))
+                yield self.test(f"{series.letter}: {patch.entry.name} in order", patch.entry)
         self.put({})

@@ -99,6 +99,11 @@ def lay_out(tree: Tree, copy: Path) -> None:
     link_siblings(tree.path, copy, SELFTESTS)
 
 
+def log(name: str) -> Path:
+    """What make said of a target."""
+    return BUILD / "log" / f"selftests-{name}.log"
+
+
 def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> str:
     """Make a target's programs, or those of them that are named; those that do not compile miss.
 
@@ -108,9 +113,8 @@ def make(tree: Tree, copy: Path, name: str, more: Iterable[str] = ()) -> str:
     jobs = parallel.processors()
     argv = ["make", "-k", f"-j{jobs}", "-C", str(home), f"OUTPUT={home}", *tree.words()]
     done = process.run([*argv, f"KHDR_INCLUDES=-isystem {tree.headers}", *more], timeout=1200)
-    log = BUILD / "log" / f"selftests-{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a" if more else "w") as file:
+    log(name).parent.mkdir(parents=True, exist_ok=True)
+    with log(name).open("a" if more else "w") as file:
         file.write(done.output)
     return done.output
 

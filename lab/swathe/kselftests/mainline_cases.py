@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import structs
 
 from swathe.base import parallel, ui
+from swathe.base.errors import CheckFailed
 from swathe.base.paths import scratch
 from swathe.base.verdicts import Test, Verdict
 from swathe.check import corrections
@@ -103,7 +104,13 @@ def compiled(built: BuiltKernel, entries: Sequence[Entry], directory: Path) -> C
     targets = tuple(dict.fromkeys(map(builds.target, names)))
     made = builds.Tree(built.tree, build.user_headers(built), targets, built.target)
     said = builds.build_single(made, names, directory)
-    return Compiled(builds.programs_in(directory, targets), corrections.complaints(said))
+    programs = builds.programs_in(directory, targets)
+    for name in names:
+        if name not in programs:
+            raise CheckFailed(
+                f"{name} does not compile: {builds.log(builds.target(name))} says why"
+            )
+    return Compiled(programs, corrections.complaints(said))
 
 
 def boot(
