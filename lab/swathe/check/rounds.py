@@ -6,7 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from swathe.base import results, table, ui, verdicts
@@ -15,8 +15,9 @@ from swathe.base.verdicts import Verdict
 from swathe.check import kcsan, powercuts, proof, selftests, stressors
 from swathe.guest import environment, initramfs, session, vm
 from swathe.guest.session import Transcript
-from swathe.kernel import build
+from swathe.kernel import build, source
 from swathe.kernel.arch import ARCHES
+from swathe.kernel.build import BuiltKernel
 
 KINDS = ("stressors", "memx", "tests", "powercut")
 CPUS = (2, 4, 1, 8)
@@ -101,7 +102,7 @@ class StressKit:
     """The kernel and the programs that all guests use."""
 
     request: StressRequest
-    built: build.BuiltKernel
+    built: BuiltKernel
     programs: dict[str, Path]
 
 
@@ -130,12 +131,21 @@ def choose(kind: str, request: StressRequest, rng: random.Random) -> tuple[str, 
     return ()
 
 
+def with_tests(request: StressRequest, built: BuiltKernel) -> BuiltKernel:
+    """Return the kernel with a tree that has memx, which an untouched tree has not."""
+    if not request.kernel.pristine:
+        return built
+    hooked = replace(request.kernel, pristine=False, patches=())
+    found = source.get(hooked.kernel, hooked.source)
+    return replace(built, tree=build.prepare(hooked, found).path)
+
+
 def run(request: StressRequest) -> list[StepOutcome]:
     """Build, run the rounds, and save the outcomes, also after an exception."""
     if "stressors" in request.kinds:
         stressors.stress_ng_files(ARCHES[request.kernel.arch])
     built = build.build(request.kernel)
-    kit = StressKit(request, built, selftests.compile_tests(built))
+    kit = StressKit(request, built, selftests.compile_tests(with_tests(request, built)))
     outcomes: list[StepOutcome] = []
     try:
         work(kit, outcomes)
@@ -269,7 +279,7 @@ def summary(outcomes: list[StepOutcome]) -> str:
     return table.markdown(table.of_text(HEADER, rows(outcomes)), table.as_it_is)
 
 
-def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]) -> Path:
+def save(request: StressRequest, built: BuiltKernel, outcomes: list[StepOutcome]) -> Path:
     """Save JSON and Markdown in build/results, and add to the proof; return the Markdown's path."""
     about = environment.look(built, max(CPUS), "4G")
     data = {"seed": request.seed, "environment": about, "steps": outcomes}
@@ -284,9 +294,7 @@ def save(request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOu
     return results.write_both(results.HERE, results.stamped("stress"), data, text)
 
 
-def save_races(
-    request: StressRequest, built: build.BuiltKernel, outcomes: list[StepOutcome]
-) -> None:
+def save_races(request: StressRequest, built: BuiltKernel, outcomes: list[StepOutcome]) -> None:
     """Record the races of all guests together."""
     watched = Counter[str]()
     for outcome in outcomes:

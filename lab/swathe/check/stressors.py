@@ -50,6 +50,8 @@ SWAP_OF_CPU = 2 * 64 * 4
 SCRIPT = """\
 GROUP=/sys/fs/cgroup/stress
 REAL=/sys/kernel/mm/unmap
+# An untouched kernel has nothing that could be switched.
+[ -d $REAL ] || REAL=$(mktemp -d)
 sample() {
 	sync
 	for i in 1 2; do

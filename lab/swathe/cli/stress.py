@@ -25,6 +25,7 @@ import argparse
 import random
 
 from swathe.base import ui
+from swathe.base.errors import UsageError
 from swathe.check import rounds, selftests
 from swathe.cli import arguments
 
@@ -53,6 +54,7 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
         "--record", action="store_true", help="write the tables to docs/results, too"
     )
     parser.add_argument("--boot", default="", metavar="ARGS", help="additional kernel parameters")
+    arguments.add_pristine_arguments(parser)
     arguments.add_kernel_arguments(parser)
     arguments.add_flavor_argument(parser, "debug")
     arguments.add_variant_argument(parser)
@@ -60,7 +62,9 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 
 def request_from(args: argparse.Namespace) -> rounds.StressRequest:
     seed = random.randrange(1 << 31) if args.seed is None else args.seed
-    kernel = arguments.request_from(args, pristine=False)
+    kernel = arguments.request_from(args)
+    if kernel.pristine and "tests" in (args.only or rounds.KINDS):
+        raise UsageError("the tests are of mm/unmap: give --only memx, --only stress-ng, or both")
     return rounds.StressRequest(
         kernel, args.minutes, seed, tuple(args.only or rounds.KINDS), args.boot,
         int(args.each), tuple(args.tests), args.record,
