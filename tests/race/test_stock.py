@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The bugs of stock kernels: the list and the page say the same; what a guest says is judged."""
 
+import argparse
 import lzma
 import re
 import threading
@@ -10,9 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from swathe import __main__
 from swathe.base.errors import CheckFailed, EnvironmentLacks, UsageError, VmLost
 from swathe.base.paths import ROOT, SCENES
 from swathe.base.verdicts import Verdict
+from swathe.cli import stress
 from swathe.guest import vm
 from swathe.guest.session import Transcript
 from swathe.kernel import config, mainline
@@ -244,3 +247,26 @@ def test_an_image_that_debian_has_not_any_more_is_left_out(
     monkeypatch.setattr(ShowingOnImage, "all", lacks)
     (test,) = stock_image.tests(SHOWING, BUGS.bug)
     assert (test.verdict, test.detail) == (Verdict.SKIPPED, "it could not be fetched")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["race", "uffd_copy", "--built"],
+        ["race", "uffd_copy", "--pristine", "--off", "1"],
+        ["race", "stock", "--off", "1"],
+        ["race", "stock", "--built", "--patches", "a", "--off", "1"],
+        ["stress", "--pristine"],
+    ],
+)
+def test_what_does_not_go_together_is_refused(words: list[str]) -> None:
+    assert __main__.main(words) == 2
+
+
+def test_a_kernel_without_swathe_adds_nothing_to_the_proof() -> None:
+    parser = argparse.ArgumentParser()
+    stress.set_argparser(parser)
+    words = ["--pristine", "--only", "memx"]
+    assert stress.request_from(parser.parse_args(words)).kernel.pristine
+    with pytest.raises(UsageError, match="proves nothing"):
+        stress.request_from(parser.parse_args([*words, "--record"]))

@@ -84,6 +84,8 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
         raise UsageError("--symbols is for --image: kernels that are built here have their own")
     if args.image and (args.mutants or not args.scenes):
         raise UsageError("--image wants the names of scenes, and has no mutants")
+    if args.built:
+        raise UsageError(f"--built is for {STOCK}: scenes are played on such a kernel anyhow")
     if args.mutants and (args.pristine or args.patches):
         raise UsageError("--mutants break mm/unmap, which an untouched kernel has not")
     for name in wanted:
@@ -94,6 +96,8 @@ def request_from(args: argparse.Namespace) -> play.RaceRequest:
 def race_request(args: argparse.Namespace, wanted: tuple[str, ...]) -> play.RaceRequest:
     if args.checked:
         args.variant = ""
+    if args.off and (args.pristine or args.patches or args.image):
+        raise UsageError("--off is for a kernel with Swathe: an untouched one has no switch")
     return play.RaceRequest(
         arguments.request_from(args), wanted, args.timeout, args.rounds,
         args.control, args.mutants, args.boot, args.image, args.symbols, args.off,
@@ -112,6 +116,8 @@ def show_stock(args: argparse.Namespace) -> int:
     if args.image or args.symbols or args.mutants or args.control or args.checked:
         raise UsageError(f"{STOCK} has images and controls of its own, and no mutants")
     request = race_request(args, ())
+    if args.off and not args.built:
+        raise UsageError("--off is for --built: Debian's kernels have no switch")
     if args.built or request.kernel.pristine:
         return stock_built.show(args.scenes[1:], request)
     return stock_image.show(args.scenes[1:], request)

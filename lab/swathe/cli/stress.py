@@ -32,6 +32,10 @@ from swathe.cli import arguments
 MINUTES = 5.0
 
 
+# What also runs on a kernel without Swathe.
+WITHOUT_SWATHE = frozenset({"memx", "stressors"})
+
+
 def set_argparser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--minutes", type=float, default=MINUTES, metavar="N",
@@ -63,8 +67,12 @@ def set_argparser(parser: argparse.ArgumentParser) -> None:
 def request_from(args: argparse.Namespace) -> rounds.StressRequest:
     seed = random.randrange(1 << 31) if args.seed is None else args.seed
     kernel = arguments.request_from(args)
-    if kernel.pristine and "tests" in (args.only or rounds.KINDS):
-        raise UsageError("the tests are of mm/unmap: give --only memx, --only stress-ng, or both")
+    if kernel.pristine and (args.record or {*(args.only or rounds.KINDS)} - WITHOUT_SWATHE):
+        raise UsageError(
+            "a kernel without Swathe proves nothing of it: give "
+            + " or ".join(f"--only {kind}" for kind in sorted(WITHOUT_SWATHE))
+            + ", without --record"
+        )
     return rounds.StressRequest(
         kernel, args.minutes, seed, tuple(args.only or rounds.KINDS), args.boot,
         int(args.each), tuple(args.tests), args.record,

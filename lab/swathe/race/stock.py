@@ -6,6 +6,7 @@ with patches for mainline, or with Swathe (stock_built.py).
 """
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from swathe.kernel import compiler, mainline
 from swathe.race import judge, play, scene
 from swathe.race.debian import ImagePackages
 from swathe.race.judge import Outcome, Played
-from swathe.race.play import RaceRequest
+from swathe.race.play import RaceRequest, Stage
 from swathe.race.scene import Scene
 
 HOME = SCENES / "stock"
@@ -169,6 +170,17 @@ def outcome(bug: StockBug, way: str, heard: Transcript) -> Outcome:
 def judged(bug: StockBug, why: str, one: Outcome, control: Outcome) -> Shown:
     """Judge a program and its control."""
     return Shown(bug, why, one.rounds, one.wrong, one.said or control.said, control)
+
+
+def played_twice(stage: Stage, bug: StockBug, stop: threading.Event) -> tuple[Played, Played]:
+    """Play a bug's scene, and its control."""
+    wanted, program = scene_of(bug), program_of(bug)
+    control = msgspec.structs.replace(wanted, arguments=bug.control or wanted.arguments)
+    without = replace(stage, request=replace(stage.request, control=not bug.gate))
+    return (
+        play.attempt(stage, bug.name, wanted, program, stop),
+        play.attempt(without, bug.name, control, program, stop),
+    )
 
 
 def compared(bug: StockBug, why: str, played: Played, control: Played) -> Shown:

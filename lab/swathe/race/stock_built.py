@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from swathe.guest import session, vm
 from swathe.kernel import build
-from swathe.race import image, places, stock, stock_image
+from swathe.race import image, places, stock
 from swathe.race.judge import Outcome
 from swathe.race.play import RaceRequest, Stage
 from swathe.race.stock import Shown, StockBug
@@ -40,7 +40,7 @@ class ShowingOnBuilt:
     def one(self, stage: Stage, bug: StockBug) -> Shown:
         why = stock.mended(bug, self.request)
         if bug.scene:
-            played = stock_image.played_twice(stage, bug, self.stop)
+            played = stock.played_twice(stage, bug, self.stop)
             return stock.compared(bug, why, *played)
         return stock.judged(bug, why, *(self.plain(stage, bug, way) for way in stock.WAYS))
 

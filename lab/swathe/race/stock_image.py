@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
-
 from swathe.base.errors import CheckFailed, EnvironmentLacks
 from swathe.base.paths import BUILD
 from swathe.base.verdicts import Test, Verdict
@@ -19,7 +17,6 @@ from swathe.kernel import build
 from swathe.kernel.build import KernelRequest
 from swathe.race import debian, image, play, stock
 from swathe.race.debian import ImagePackages
-from swathe.race.judge import Played
 from swathe.race.places import Symbols
 from swathe.race.play import RaceRequest, Stage
 from swathe.race.stock import Shown, StockBug
@@ -107,18 +104,7 @@ class ShowingOnImage:
         """Play a scene, and its control."""
         request = replace(self.request, image=self.built.image)
         stage = Stage(self.built, self.symbols, request)
-        return stock.compared(bug, self.mended(bug), *played_twice(stage, bug, self.stop))
-
-
-def played_twice(stage: Stage, bug: StockBug, stop: threading.Event) -> tuple[Played, Played]:
-    """Play a bug's scene, and its control."""
-    wanted, program = stock.scene_of(bug), stock.program_of(bug)
-    control = msgspec.structs.replace(wanted, arguments=bug.control or wanted.arguments)
-    without = replace(stage, request=replace(stage.request, control=not bug.gate))
-    return (
-        play.attempt(stage, bug.name, wanted, program, stop),
-        play.attempt(without, bug.name, control, program, stop),
-    )
+        return stock.compared(bug, self.mended(bug), *stock.played_twice(stage, bug, self.stop))
 
 
 def showing(series: str, request: RaceRequest) -> ShowingOnImage:
